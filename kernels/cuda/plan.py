@@ -69,6 +69,7 @@ class LaunchPlan(NamedTuple):
     # Blocks that share a row through a GridWorkspace. All blocks of the launch, a multiple of
     # these, are resident at once.
     row_blocks: int = 0
+    uses_workspace: bool = False  # blocks share a row through one, and none waits for another
     extra_args: tuple[int, ...] = ()  # arguments after those that every kernel has
 
     @property

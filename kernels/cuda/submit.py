@@ -70,8 +70,9 @@ def submitter(kernel: int, plan: LaunchPlan, blocks: int, device: int) -> Callab
     whose arguments from the fourth on are ``rest``.
     """
     driver_launch, handle = _driver_launch(), ctypes.c_void_p.from_param(kernel)
-    shares_rows, extra = plan.row_blocks > 0, plan.extra_args
-    attributes = _attributes(plan.cluster, shares_rows)
+    cooperative, extra = plan.row_blocks > 0, plan.extra_args
+    needs_workspace = cooperative or plan.uses_workspace
+    attributes = _attributes(plan.cluster, cooperative)
     attributes_at, attribute_count = ctypes.addressof(attributes), len(attributes) // ATTRIBUTE.size
     sizes = blocks * plan.cluster, 1, 1, plan.threads, 1, 1, plan.shared_bytes
     config = (*sizes, 0, attributes_at, attribute_count)
@@ -104,7 +105,7 @@ def submitter(kernel: int, plan: LaunchPlan, blocks: int, device: int) -> Callab
     def launch(*arguments: int) -> None:
         nonlocal pack
         stream = _raw_stream(device)
-        if shares_rows:
+        if needs_workspace:
             arguments += (grid_workspace.address(device, stream),)
         arguments += extra
         try:
@@ -119,7 +120,7 @@ def submitter(kernel: int, plan: LaunchPlan, blocks: int, device: int) -> Callab
         unused.append(taken)
 
     def bind(*rest: int) -> Callable[[int, int, int], None]:
-        if shares_rows:  # its workspace follows from the stream
+        if needs_workspace:  # its workspace follows from the stream
             return lambda a, b, c: launch(a, b, c, *rest)
         arguments = (0, 0, 0, *rest, *extra)
         unused = []

@@ -112,6 +112,8 @@ inline void meet(Waiting& all, int count) {
 }
 inline void __syncthreads() { meet(current->block->waiting, current->block->threads); }
 inline Exchange& own_warp() { return current->block->warps[current->thread / kLanes]; }
+inline void __threadfence() {}
+inline int __ffs(unsigned bits) { return __builtin_ffs(bits); }
 inline void __syncwarp() { meet(own_warp().waiting, kLanes); }
 
 template <typename V>

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from kernels.cuda.plan import GPUS, TYPES, Problem, as_wide, widest_pack
+from kernels.cuda.plan import GPUS, TYPES, LaunchPlan, Problem, as_wide, widest_pack
 
 from .translate import translated
 
@@ -33,6 +33,34 @@ extern "C" const char* run(void* out, const void* x, const void* y, Index out_st
     {kernel}(static_cast<Out*>(out), {read}, out_stride, {strides}, rows, cols{more});
   }});
   {after}
+  return problem.c_str();
+}}
+"""
+# A kernel of any arguments, each in 8 bytes as the driver gets them.
+CALL = """
+#include "cuda.h"
+{source}{workspace}
+template <typename P>
+P as(const long long* bits) {{  // of a struct, the fields have 8 bytes each
+  P value;
+  std::memcpy(&value, bits, sizeof(P));
+  return value;
+}}
+template <typename... P, size_t... I>
+void call(void (*kernel)(P...), const long long* bits, std::index_sequence<I...>) {{
+  kernel(as<P>(bits + I)...);
+}}
+template <typename... P>
+void call(void (*kernel)(P...), const long long* bits) {{
+  call(kernel, bits, std::index_sequence_for<P...>());
+}}
+extern "C" const char* run(long long* bits, int workspace_at, const Extent* read,
+                           const Extent* written, unsigned blocks, int threads, int cluster,
+                           Index dynamic) {{
+  readable = {{*read}}, writable = *written;
+  problem.clear();
+  if (workspace_at >= 0) bits[workspace_at] = reinterpret_cast<long long>({workspace_address});
+  launch(blocks, threads, cluster, dynamic, false, [=] {{ call({kernel}, bits); }});
   return problem.c_str();
 }}
 """
@@ -80,6 +108,38 @@ def run(
     said = call(*addresses, *strides, *x.shape, *launched)
     assert said == b"", f"{plan.kernel} of {tuple(x.shape)}: {said.decode()}"
     return out
+
+
+def call(plan: LaunchPlan, arguments: Sequence[int], read: range, written: range) -> None:
+    """Launch a plan with these arguments, as ``kernels.cuda.submit`` does.
+
+    ``read`` and ``written``: the addresses where vectors may be loaded, and stored. Raises
+    AssertionError for what cuda.h finds wrong.
+    """
+    workspace_at = len(arguments) if plan.uses_workspace else -1
+    values = [*arguments, *([0] if plan.uses_workspace else []), *plan.extra_args]
+    bits = (ctypes.c_longlong * len(values))(*values)
+    extents = [(ctypes.c_size_t * 2)(matrix.start, matrix.stop) for matrix in (read, written)]
+    sizes = plan.blocks * plan.cluster, plan.threads, plan.cluster, plan.shared_bytes
+    run = _caller(plan.source, plan.kernel, plan.uses_workspace)
+    said = run(bits, workspace_at, *map(ctypes.byref, extents), *sizes)
+    assert said == b"", f"{plan.kernel}: {said.decode()}"
+
+
+@functools.cache
+def _caller(source: Path, kernel: str, uses_workspace: bool):
+    text = CALL.format(
+        source=translated(source),
+        workspace=WORKSPACE if uses_workspace else "",
+        workspace_address="&workspace" if uses_workspace else "nullptr",
+        kernel=kernel,
+    )
+    run = ctypes.CDLL(str(_compiled(text))).run
+    address = ctypes.c_void_p
+    run.argtypes = [address, ctypes.c_int, address, address]
+    run.argtypes += [ctypes.c_uint, ctypes.c_int, ctypes.c_int, ctypes.c_longlong]
+    run.restype = ctypes.c_char_p
+    return run
 
 
 @functools.cache

@@ -1,0 +1,30 @@
+// What the kernels of logits know of a row beside its logits. A kernel has one argument, a struct
+// of fields of 8 bytes each.
+#pragma once
+#include "types.cuh"
+
+struct alignas(8) Number {
+  float value;
+};
+
+// Pointers may be null. index: (rows, index_count), columns. temperature: (rows,); where it is
+// null, inverse_temperature is all rows'. kept: (rows,), 0 where a row is not used, and its values
+// and gradients are 0.
+struct RowArguments {
+  const Index* index;
+  const float* temperature;
+  const unsigned char* kept;
+  Index index_count, ignore_index;
+  Number inverse_temperature, smoothing, z_loss;
+
+  __device__ float inverse_of(Index row) const {
+    return temperature == nullptr ? inverse_temperature.value : 1.0f / temperature[row];
+  }
+  template <typename Op>
+  __device__ bool skips(Index row) const {
+    return (kept != nullptr && kept[row] == 0) || (Op::kIsLoss && index[row] == ignore_index);
+  }
+  __device__ static bool has_column(Index column, Index cols) {
+    return 0 <= column && column < cols;
+  }
+};

@@ -1,0 +1,110 @@
+// The state of a row of logits: what its log-sum-exp needs, and its entropy or mean.
+#pragma once
+#include "state.cuh"
+
+// What a state sums beside the exps.
+enum class Moment {
+  kNone,
+  kEntropy,  // exp(d) d of each element, where d is its distance from the maximum
+  kMean,     // each element
+};
+
+// Of some logits x, with d = x - max: `rest` is the sum of exp(d / temperature) over all elements
+// but one that equals the maximum. Where this one has nearly the whole sum, the others alone say
+// how nearly.
+template <Moment MOMENT>
+struct alignas(MOMENT == Moment::kNone ? 8 : 16) LogitState {
+  float max, rest, moment;
+  __device__ static LogitState identity() { return {lowest(), 0.0f, 0.0f}; }
+};
+template <>
+struct alignas(8) LogitState<Moment::kNone> {
+  float max, rest;
+  __device__ static LogitState identity() { return {lowest(), 0.0f}; }
+};
+
+// Compute and merge states for one temperature.
+template <Moment MOMENT>
+struct LogitSums {
+  using State = LogitState<MOMENT>;
+  // A distance from the maximum whose exp is 0 at any temperature, and whose product with 0 is 0.
+  static constexpr float kFarthest = -0x1p100f;
+  float log2_scale;  // log2(e) / temperature
+
+  __device__ explicit LogitSums(float inverse_temperature)
+      : log2_scale(kLog2e * inverse_temperature) {}
+
+  __device__ static float pivot_of(float max) { return max == lowest() ? 0.0f : max; }
+  __device__ float exp(float distance) const { return exp2_approx(distance * log2_scale); }
+
+  // Return the state of a lane's elements: K vectors, whose elements beyond the row are -inf.
+  // `elements`: from the first vector's beginning to the row's end; vectors are STEP elements
+  // apart. EXACT: `rest` is exact where the maximum has nearly the whole sum; else it is as inexact
+  // as a sum with the maximum in it.
+  template <typename T, int K, int STEP, bool EXACT = false>
+  __device__ State of_lane(const uint4 (&vec)[K], int elements) const {
+    State state = State::identity();
+    state.max = max_element<T>(vec);
+    const float pivot = pivot_of(state.max), log2_pivot = pivot * log2_scale;
+    // The rounding of log2_pivot makes all exps larger or smaller by one factor near 1.
+    constexpr bool kByDistance = MOMENT == Moment::kEntropy;
+    const float exp_max = kByDistance ? 1.0f : exp2_approx(fmaf(pivot, log2_scale, -log2_pivot));
+    float rest = 0.0f, large = 0.0f;  // exps from 1/2 on
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      float value[kVecElems<T>], exp_x[kVecElems<T>];
+      unpack<T>(vec[k], value);
+#pragma unroll
+      for (int i = 0; i < kVecElems<T>; ++i) {
+        if constexpr (kByDistance) {
+          const float distance = max_or_nan(value[i] - pivot, kFarthest);
+          exp_x[i] = exp(distance);
+          state.moment = fmaf(exp_x[i], distance, state.moment);
+        } else {
+          exp_x[i] = exp2_approx(fmaf(value[i], log2_scale, -log2_pivot));
+        }
+        if constexpr (EXACT) {
+          if (exp_x[i] >= 0.5f) large += exp_x[i], exp_x[i] = 0.0f;
+        }
+        if constexpr (MOMENT == Moment::kMean) {
+          if (k * STEP + i < elements) state.moment += value[i];
+        }
+      }
+      rest += tree_reduce<Sum, kVecElems<T>>(exp_x);
+    }
+    state.rest = EXACT ? rest + (large - exp_max) : rest - exp_max;
+    if constexpr (!kByDistance) state.rest *= 2.0f - exp_max;
+    return state;
+  }
+
+  // Return what a part of a row adds to the sums of a row with this maximum. `has_max`: it is the
+  // part whose maximum the row's sum leaves out.
+  __device__ State shifted(State part, float max, bool has_max) const {
+    State result = part;
+    result.max = max;
+    const float distance = fmaxf(part.max - pivot_of(max), kFarthest), weight = exp(distance);
+    const float sum = has_max ? part.rest : part.rest + 1.0f;
+    result.rest = __fmul_rn(sum, weight);
+    if constexpr (MOMENT == Moment::kEntropy)
+      result.moment = __fmul_rn(fmaf(distance, sum, part.moment), weight);
+    return result;
+  }
+  __device__ State merge(State a, State b) const {
+    const float max = fmaxf(a.max, b.max);
+    const bool in_a = a.max == max;
+    State merged = shifted(a, max, in_a);
+    const State other = shifted(b, max, !in_a);
+    merged.rest += other.rest;
+    if constexpr (MOMENT != Moment::kNone) merged.moment += other.moment;
+    return merged;
+  }
+  // Merge the states of LANES adjacent lanes; each of them gets the result.
+  template <int LANES = kWarp>
+  __device__ State merge_lanes(State state) const {
+    const float max = max_of_lanes<LANES>(state.max);
+    state = shifted(state, max, is_first_lane<LANES>(state.max == max));
+    state.rest = warp_reduce<Sum, LANES>(state.rest);
+    if constexpr (MOMENT != Moment::kNone) state.moment = warp_reduce<Sum, LANES>(state.moment);
+    return state;
+  }
+};

@@ -1,0 +1,141 @@
+// The gradients of logits_forward.cu with respect to the logits, element by element from what the
+// forward saved of each row.
+#include "logit_arguments.cuh"
+#include "row_exp.cuh"
+#include "unaligned.cuh"
+
+// The incoming gradient of each operation.
+struct LogSumExp {
+  static constexpr bool kHasIndex = false, kIsLoss = false;
+};
+struct TokenLogProb {
+  static constexpr bool kHasIndex = true, kIsLoss = false;
+};
+struct CrossEntropy {
+  static constexpr bool kHasIndex = true, kIsLoss = true;
+};
+
+// A row's gradient: for an element with probability p,
+//   scale p + entropy_scale p (log p + entropy) + offset, and `at_index` more at its indices.
+template <typename T>
+struct RowGradient {
+  float max, log_sum, inverse_temperature;
+  float scale = 0.0f, entropy_scale = 0.0f, entropy = 0.0f, offset = 0.0f;
+  const Index* index = nullptr;
+  const float* g = nullptr;  // of each index
+  Index index_count = 0;
+  float per_g = 0.0f;  // at_index, of a g of 1
+
+  __device__ float log_prob(float x) const { return (x - max) * inverse_temperature - log_sum; }
+  // Return the gradient of an element of no index, or of one whose scale differs.
+  __device__ float beside(float x) const { return beside(x, scale); }
+  __device__ float beside(float x, float scale_of_x) const {
+    const float log_p = log_prob(x);
+    const float p = sizeof(T) < sizeof(float) ? exp_approx(log_p) : exp_corrected(log_p);
+    // an element that is -inf has p = 0, and 0 times its log p is 0
+    const float from_mean = max_or_nan(log_p, -0x1p100f) + entropy;
+    return fmaf(p, fmaf(entropy_scale, from_mean, scale_of_x), offset);
+  }
+  // Return the gradient of the element in a column. Where it is a nearly certain token, 1 - p is
+  // not what is left of 1.
+  __device__ float of(float x, Index column) const {
+    float at_index = 0.0f;
+    for (Index k = 0; k < index_count; ++k)
+      if (index[k] == column) at_index += g[k] * per_g;
+    return fmaf(-at_index, expm1f(log_prob(x)), beside(x, scale + at_index));
+  }
+};
+
+// dx and x: (rows, cols); dx may be x. g: (rows, index_count), or (rows,) of operations without an
+// index. h: (rows,), the incoming gradient of the entropies, or null. stats: as in
+// logits_forward.cu. A row has `row_blocks` blocks.
+template <typename T>
+struct Arguments : RowArguments {
+  T* dx;
+  const T* x;
+  const float* g;
+  Index dx_stride, x_stride, rows, cols;
+  const float* stats;
+  const float* h;
+  const float* entropies;
+  Index row_blocks;
+};
+
+// K: vectors of each of THREADS threads.
+template <typename T, typename Op, int K, int THREADS>
+__global__ void __launch_bounds__(THREADS) logits_backward(const Arguments<T> arguments) {
+  constexpr int kElems = kVecElems<T>;
+  const unsigned row_blocks = static_cast<unsigned>(arguments.row_blocks);
+  const Index row = blockIdx.x / row_blocks;
+  const int first_vec = static_cast<int>(blockIdx.x % row_blocks) * (K * THREADS) + threadIdx.x;
+  const T* const x_row = arguments.x + row * arguments.x_stride;
+  T* const dx_row = arguments.dx + row * arguments.dx_stride;
+  const AlignedRow<const T> from(x_row);
+  const AlignedRow<T> to(dx_row);
+  const int off = from.elements_off(), width = static_cast<int>(arguments.cols);
+  // Vectors of x and dx that begin at other elements have no common vector.
+  const bool in_vectors = from.off == to.off;
+  const bool skipped = arguments.template skips<Op>(row);
+
+  uint4 vec[K];
+  const auto column_of = [&](int k) { return (first_vec + k * THREADS) * kElems - off; };
+  const auto is_whole = [&](int k) {
+    const int column = column_of(k);
+    return in_vectors && column >= 0 && column + kElems <= width;
+  };
+#pragma unroll
+  for (int k = 0; k < K; ++k) {
+    vec[k] = uint4{};
+    if (is_whole(k) && !skipped)
+      vec[k] = *reinterpret_cast<const uint4*>(from.at(first_vec + k * THREADS));
+  }
+
+  const float inverse = arguments.inverse_of(row);
+  RowGradient<T> gradient{arguments.stats[2 * row], arguments.stats[2 * row + 1], inverse};
+  if constexpr (Op::kHasIndex) {
+    gradient.index_count = arguments.index_count, gradient.per_g = inverse;
+    gradient.index = arguments.index + row * gradient.index_count;
+    gradient.g = arguments.g + row * gradient.index_count;
+    float total = 0.0f;
+    for (Index k = 0; k < gradient.index_count; ++k) total += gradient.g[k];
+    gradient.scale = -total * inverse;
+  } else {
+    gradient.scale = arguments.g[row] * inverse;
+  }
+  if constexpr (Op::kIsLoss) {
+    const float logsumexp = fmaf(gradient.max, inverse, gradient.log_sum);
+    gradient.per_g = (arguments.smoothing.value - 1.0f) * inverse;
+    gradient.offset = gradient.scale * arguments.smoothing.value / static_cast<float>(width);
+    gradient.scale *= -fmaf(2.0f * arguments.z_loss.value, logsumexp, 1.0f);
+  }
+  if (arguments.h != nullptr) {
+    gradient.entropy_scale = -arguments.h[row] * inverse;
+    gradient.entropy = arguments.entropies[row];
+  }
+
+  unsigned by_elements = 0;  // bits of vectors that are not whole, or that have an index
+#pragma unroll
+  for (int k = 0; k < K; ++k) by_elements |= is_whole(k) ? 0u : 1u << k;
+  for (Index i = 0; i < gradient.index_count; ++i) {
+    const Index vecs_on = (gradient.index[i] + off) / kElems - first_vec;
+    if (vecs_on >= 0 && vecs_on < K * THREADS && vecs_on % THREADS == 0)
+      by_elements |= 1u << (vecs_on / THREADS);
+  }
+#pragma unroll
+  for (int k = 0; k < K; ++k) {
+    if (by_elements >> k & 1) continue;
+    float value[kElems];
+    unpack<T>(vec[k], value);
+#pragma unroll
+    for (int i = 0; i < kElems; ++i) value[i] = skipped ? 0.0f : gradient.beside(value[i]);
+    store_vec(reinterpret_cast<uint4*>(to.at(first_vec + k * THREADS)), pack<T>(value));
+  }
+#pragma unroll 1
+  for (int k = 0; k < K; ++k) {
+    if (!(by_elements >> k & 1)) continue;
+    const int column = column_of(k);
+#pragma unroll 1
+    for (int i = max(column, 0); i < min(column + kElems, width); ++i)
+      from_float(dx_row[i], skipped ? 0.0f : gradient.of(to_float(x_row[i]), i));
+  }
+}

@@ -1,0 +1,93 @@
+"""Reduce each row of logits to its log-sum-exp, log-probabilities of tokens, entropy or loss.
+
+Idea: every element is read once and nothing is kept. A row is a sequence of segments, and each warp
+of a block folds its tiles of a segment into a state: the maximum, and the sum of all exps but the
+maximum's, from which the log-probability of a nearly certain token follows to the last bits. Blocks
+share a row where rows are few, and the last rows of many; the last of them to end merges the states
+of all segments. A short row is a tile of one warp. The row's length alone decides its tiles and
+segments, so a row gives the same bits in any batch.
+Bytes: M·N·itemsize, the least possible.
+Limits: N up to 2^30. Compute capability 8.0.
+Source: our own; the online softmax is that of Milakov and Gimelshein, 2018 (arXiv:1805.02867).
+"""
+
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+from ..contract import LONGEST_ROW, WARP
+from ..cuda.grid_workspace import MAX_MEETING_ROWS, MAX_ROW_STATES
+from ..cuda.plan import TYPES, VEC_BYTES, LaunchPlan, Problem, ceil_div, instantiate
+from ..frontier._tiling import is_unaligned, parse, vectors_of
+
+SOURCE = Path(__file__).with_suffix(".cu")
+MAX_SEGMENTS = 2 * WARP  # kMaxSegments in the source
+# (vectors of a lane, rows of a warp) for rows of one tile, by the vectors of a lane
+SHORT = (1, 4), (2, 4), (4, 2), (8, 1)
+SHORT_WARPS = 4  # of a block
+KIB = 2**10
+# (most bytes of a row, config), by whether a row fills whole vectors and by the bytes
+# of an element. k: vectors of a lane in a tile. w: warps of a block. g: fewest tiles of a warp in a
+# segment. Chosen by timings of an H100 and an H200: blocks of few warps meet sooner.
+RULE = {
+    (True, 2): ((64 * KIB, "k8w2g1"), (math.inf, "k8w4g1")),
+    (True, 4): ((64 * KIB, "k8w2g1"), (math.inf, "k8w4g1")),
+    (False, 2): ((64 * KIB, "k8w2g1"), (math.inf, "k8w4g1")),
+    (False, 4): ((16 * KIB, "k4w1g8"), (math.inf, "k4w4g2")),  # more vectors would spill
+}
+RESIDENT_THREADS = 1024  # of a multiprocessor
+MIN_TAIL_BLOCKS = 8  # that share each of the last of many rows
+
+
+class Segments(NamedTuple):
+    """Say how a row is divided, by its length alone."""
+
+    per_lane: int
+    warps: int
+    warp_tiles: int
+    count: int
+
+
+def segments_of(cols: int, itemsize: int, config: str | None = None) -> Segments:
+    """Return the segments of a row of so many elements."""
+    row_bytes = cols * itemsize
+    if config is None:
+        rule = RULE[row_bytes % VEC_BYTES == 0, itemsize]
+        config = next(config for most, config in rule if row_bytes <= most)
+    numbers = parse(config)
+    per_lane, warps = numbers["k"], numbers["w"]
+    rounds = ceil_div(row_bytes, per_lane * warps * WARP * VEC_BYTES)  # of all warps
+    warp_tiles = max(numbers["g"], ceil_div(rounds, MAX_SEGMENTS))
+    return Segments(per_lane, warps, warp_tiles, ceil_div(rounds, warp_tiles))
+
+
+def plan(problem: Problem, operation: str, config: str | None = None) -> tuple[LaunchPlan, ...]:
+    """Return the instance of an operation of the source; see ``plan.Planner``."""
+    if problem.cols > LONGEST_ROW:
+        return ()
+    names, unaligned = (TYPES[problem.dtype], operation), is_unaligned(problem)
+    for per_lane, rows in SHORT:
+        if vectors_of(problem) <= per_lane * WARP:
+            kernel = instantiate("logits_short", *names, per_lane, rows, SHORT_WARPS, unaligned)
+            blocks = ceil_div(problem.rows, rows * SHORT_WARPS)
+            return (LaunchPlan(SOURCE, kernel, WARP * SHORT_WARPS, blocks),)
+    segments = segments_of(problem.cols, problem.dtype.itemsize, config)
+    kernel = instantiate("logits_forward", *names, *segments[:2], unaligned)
+    whole_rows, split_blocks = divide(problem, segments)
+    blocks = whole_rows + (problem.rows - whole_rows) * split_blocks
+    shared = whole_rows < problem.rows
+    sizes = segments.warp_tiles, segments.count, whole_rows, split_blocks
+    launched = SOURCE, kernel, WARP * segments.warps, blocks
+    extra = sizes if shared else (0, *sizes)  # a workspace stands before the sizes
+    return (LaunchPlan(*launched, uses_workspace=shared, extra_args=extra),)
+
+
+def divide(problem: Problem, segments: Segments) -> tuple[int, int]:
+    """Return how many rows have a block each, and how many blocks share each of the others."""
+    resident = problem.gpu.sm_count * RESIDENT_THREADS // (WARP * segments.warps)
+    split_rows = min(problem.rows, resident, MAX_MEETING_ROWS, MAX_ROW_STATES // segments.count)
+    wanted = ceil_div(resident, split_rows)
+    if split_rows < problem.rows:
+        wanted = max(wanted, MIN_TAIL_BLOCKS)
+    split_blocks = ceil_div(segments.count, max(1, segments.count // wanted))
+    return (problem.rows, 1) if split_blocks == 1 else (problem.rows - split_rows, split_blocks)

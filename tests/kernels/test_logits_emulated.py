@@ -1,0 +1,211 @@
+"""The kernels of logits by the emulator: values, gradients, special rows, and bits that stay."""
+
+import pytest
+import torch
+
+from kernels.cuda.plan import Problem
+from kernels.logits import launch
+from tests.marks import slow
+
+MAY_BE_OFF = 4e-7  # relative error of values in float32
+# One row of each kind, beside ordinary ones.
+SURE, MASKED, ONLY_TARGET, TARGET_MASKED, NOTHING, NAN, INFINITE = range(7)
+
+
+@pytest.fixture
+def emulated_logits(emulated, monkeypatch):
+    """Launch the kernels of logits in the emulator; return the list of launched plans."""
+    plans = []
+
+    def addresses(begin: int, stride: int, rows: int, cols: int, itemsize: int) -> range:
+        return range(begin, begin + ((rows - 1) * stride + cols) * itemsize)
+
+    def launch_with(key, arguments):
+        planner, dtype, rows, cols, pack, log, _, narrow = key
+        plans.append(planner(Problem(dtype, rows, cols, pack, log, emulated.SMALL, narrow))[0])
+        sizes = rows, cols, dtype.itemsize
+        forward = "logits_backward" not in plans[-1].kernel
+        x_stride = arguments[10] if forward else arguments[12]
+        read = addresses(arguments[9], x_stride, *sizes)
+        written = read if forward else addresses(arguments[8], arguments[11], *sizes)
+        emulated.call(plans[-1], arguments, read, written)
+
+    monkeypatch.setattr(launch.cuda, "launch_with", launch_with)
+    return plans
+
+
+def exact(x: torch.Tensor, index: torch.Tensor, temperature=1.0):
+    """Return log-sum-exp, log-probabilities and entropy in float64, exact for a sure token."""
+    scaled = x.double() / temperature
+    top, where = scaled.max(1, keepdim=True)
+    exps = (scaled - top).exp()
+    log_sum = exps.scatter(1, where, 0.0).sum(1, keepdim=True).log1p()
+    log_p = scaled - top - log_sum
+    entropy = -torch.special.xlogy(log_p.exp(), log_p.exp()).sum(1)
+    return (top + log_sum)[:, 0], log_p.gather(1, index), entropy
+
+
+def values(x, index, op="TokenLogProbEntropy", **settings):
+    rows = len(x)
+    first = torch.full((rows, index.shape[1]), torch.nan)
+    second, stats = torch.full((rows,), torch.nan), torch.full((rows, 2), torch.nan)
+    has_index = None if op == "LogSumExp" else index
+    launch.forward(op, x, has_index, first, second, stats, launch.Settings(**settings))
+    return first, second, stats
+
+
+def drawn(rows: int, cols: int, dtype: torch.dtype, indices: int = 1):
+    generator = torch.Generator().manual_seed(cols)
+    x = (4 * torch.randn(rows, cols, generator=generator)).to(dtype)
+    return x, torch.randint(cols, (rows, indices), generator=generator)
+
+
+# A tile of one to eight vectors a lane; several tiles of a warp; segments; more rows than blocks.
+SHAPES = [
+    (9, 1),
+    (9, 100),
+    (5, 600),
+    (3, 2001),
+    (3, 4000),
+    slow(3, 9000),
+    (20, 5000),
+    slow(2, 70_001),
+]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, slow(torch.float16)])
+@pytest.mark.parametrize(("rows", "cols"), SHAPES)
+def test_values_of_every_code_path(rows, cols, dtype, emulated_logits):
+    x, index = drawn(rows, cols, dtype)
+    logsumexp, log_prob, entropy = exact(x, index, 0.7)
+    first, second, _ = values(x, index, temperature=0.7)
+    near = {"rtol": MAY_BE_OFF, "atol": 1e-7}
+    torch.testing.assert_close(first.double(), log_prob, **near)
+    torch.testing.assert_close(second.double(), entropy, **near)
+    first, *_ = values(x, index, "LogSumExp", temperature=torch.full((rows,), 0.7))
+    torch.testing.assert_close(first[:, 0].double(), logsumexp, **near)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("cols", [100, 2001, 5000])
+def test_special_rows(cols, dtype, emulated_logits):
+    x, index = drawn(8, cols, dtype)
+    rows = torch.arange(8)
+    x[SURE, index[SURE]] = 60.0
+    x[MASKED, : index[MASKED]] = -torch.inf
+    x[ONLY_TARGET] = -torch.inf
+    x[ONLY_TARGET, index[ONLY_TARGET]] = -3.0
+    x[TARGET_MASKED, index[TARGET_MASKED]] = -torch.inf
+    x[NOTHING], x[NAN, -1], x[INFINITE, 0] = -torch.inf, torch.nan, torch.inf
+    _logsumexp, log_prob, _ = exact(x, index)
+    first, entropy, _ = values(x, index)
+    finite = [MASKED, ONLY_TARGET, 7]
+    torch.testing.assert_close(first[finite].double(), log_prob[finite], rtol=MAY_BE_OFF, atol=0)
+    # All that is left is exps of about -60, whose arguments are rounded.
+    torch.testing.assert_close(first[SURE].double(), log_prob[SURE], rtol=4e-6, atol=0)
+    assert first[ONLY_TARGET] == entropy[ONLY_TARGET] == 0
+    assert first[TARGET_MASKED] == -torch.inf
+    assert entropy[: TARGET_MASKED + 1].isfinite().all()
+    assert first[NOTHING : INFINITE + 1].isnan().all()
+    sums, *_ = values(x, index, "LogSumExp")
+    torch.testing.assert_close(sums[:, 0], torch.logsumexp(x.float(), 1), equal_nan=True)
+    assert torch.equal(rows[sums[:, 0].isinf()], torch.tensor([NOTHING, INFINITE]))
+
+
+def test_an_index_outside_the_row_gives_nan(emulated_logits):
+    x, _ = drawn(3, 100, torch.float32)
+    first, entropy, _ = values(x, torch.tensor([[-1, 5], [100, 5], [3, 2**40]]))
+    assert first.isnan().tolist() == [[True, False], [True, False], [False, True]]
+    assert entropy.isfinite().all()
+
+
+@pytest.mark.parametrize("cols", [600, 5000])
+def test_a_row_that_is_not_kept_is_zero_and_not_used(cols, emulated_logits):
+    x, index = drawn(3, cols, torch.float32)
+    x[1], index[1] = torch.nan, 2**50
+    kept = torch.tensor([True, False, True])
+    first, entropy, stats = values(x, index, kept=kept)
+    assert first[1] == entropy[1] == 0
+    assert (first[[0, 2]] < 0).all()
+    g, dx = torch.ones(3, 1), torch.full_like(x, torch.nan)
+    launch.backward("TokenLogProb", x, index, dx, g, stats, settings=launch.Settings(kept=kept))
+    assert (dx[1] == 0).all()
+    assert dx[[0, 2]].isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("cols", [100, 2001, 5000, 5003])
+def test_a_row_has_the_same_bits_in_any_batch_and_at_any_address(cols, dtype, emulated_logits):
+    x, index = drawn(40, cols, dtype)
+    both = values(x, index)[:2]
+    for row in (0, 39):
+        alone = torch.empty(cols + 1, dtype=dtype)[1:].view(1, cols)
+        alone.copy_(x[row])
+        for many, one in zip(both, values(alone, index[row : row + 1]), strict=False):
+            assert torch.equal(many[row], one[0])
+    assert len({plan.blocks for plan in emulated_logits}) > 1
+
+
+@pytest.mark.parametrize(("dtype", "may_be_off"), [(torch.float32, 3e-6), (torch.bfloat16, 2**-8)])
+@pytest.mark.parametrize("cols", [100, 2001, 9000])
+def test_gradients(cols, dtype, may_be_off, emulated_logits):
+    x, index = drawn(4, cols, dtype, indices=3)
+    x[0, :50] = -torch.inf
+    index[0, 0], index[1, 1] = 60, index[1, 0]  # an index that is twice there
+    log_p = torch.log_softmax(x.double() / 0.7, 1)
+    p = log_p.exp()
+    entropy = -torch.special.xlogy(p, p).sum(1, keepdim=True)
+    from_mean = torch.where(p > 0, log_p + entropy, 0.0)
+    generator = torch.Generator().manual_seed(1)
+    g, h = torch.randn(4, 3, generator=generator), torch.randn(4, generator=generator)
+    of_index = torch.zeros_like(p).scatter_add(1, index, g.double())
+    for entropy_too in (False, True):
+        expected = of_index - p * g.double().sum(1, keepdim=True)
+        expected = (expected - entropy_too * h[:, None] * p * from_mean) / 0.7
+        settings = {"temperature": 0.7}
+        _, entropies, stats = values(x, index, **settings)
+        dx = torch.full_like(x, torch.nan)
+        of_entropy = (h, entropies) if entropy_too else ()
+        launch.backward(
+            "TokenLogProb",
+            x,
+            index,
+            dx,
+            g,
+            stats,
+            *of_entropy,
+            settings=launch.Settings(**settings),
+        )
+        scale = expected.abs().amax(1, keepdim=True)
+        assert ((dx - expected).abs() / scale).max() < may_be_off
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_loss_and_its_gradient(in_place, emulated_logits):
+    x, target = drawn(5, 2001, torch.float32)
+    target[2] = -100
+    settings = {"label_smoothing": 0.1, "z_loss": 0.01, "ignore_index": -100}
+    wide = x.double().requires_grad_()
+    plain = torch.nn.functional.cross_entropy(
+        wide, target[:, 0], reduction="none", label_smoothing=0.1
+    )
+    kept = target[:, 0] != -100
+    expected = plain + 0.01 * torch.logsumexp(wide, 1) ** 2 * kept
+    g = torch.linspace(-1, 2, 5)
+    (gradient,) = torch.autograd.grad((expected * g).sum(), wide)
+    loss, _, stats = values(x, target, "SmoothedCrossEntropy", **settings)
+    torch.testing.assert_close(loss[:, 0].double(), expected.detach(), rtol=1e-6, atol=1e-6)
+    dx = x if in_place else torch.full_like(x, torch.nan)
+    launch.backward("CrossEntropy", x, target, dx, g, stats, settings=launch.Settings(**settings))
+    torch.testing.assert_close(dx.double(), gradient, rtol=1e-5, atol=1e-7)
+
+
+def test_the_gradient_of_a_sure_token_keeps_its_digits(emulated_logits):
+    x, index = drawn(1, 600, torch.float32)
+    x[0, index[0]] = 60.0
+    _, log_prob, _ = exact(x, index)
+    _, _, stats = values(x, index)
+    dx = torch.empty_like(x)
+    launch.backward("TokenLogProb", x, index, dx, torch.ones(1, 1), stats)
+    expected = -torch.expm1(log_prob)[0, 0]
+    torch.testing.assert_close(dx[0, index[0, 0]].double(), expected, rtol=1e-6, atol=0)
