@@ -67,17 +67,21 @@ def forward(
     index: Tensor | None,
     first: Tensor,
     second: Tensor | None = None,
-    stats: Tensor | None = None,
+    sums: tuple[Tensor, Tensor] | None = None,
     settings: Settings = DEFAULT,
 ) -> None:
-    """Launch an operation of logits_forward.cu, which says what the tensors hold."""
+    """Launch an operation of logits_forward.cu, which says what the tensors hold.
+
+    ``sums``: maxima and log_sums.
+    """
     (rows, cols), stride = x.shape, x.stride(0)
     count = 1 if index is None else index.numel() // rows
     address = x.data_ptr()
     pack = widest_pack(x.element_size(), address, stride | cols)
     planner = _planner(logits_forward.plan, operation)
     key = planner, x.dtype, rows, cols, pack, False, x.get_device(), None
-    fields = first.data_ptr(), address, stride, rows, cols, _address(second), _address(stats)
+    of_rows = second, *(sums or (None, None))
+    fields = first.data_ptr(), address, stride, rows, cols, *map(_address, of_rows)
     cuda.launch_with(key, (*_row_arguments(index, count, settings), *fields))
 
 
@@ -87,16 +91,19 @@ def backward(
     index: Tensor | None,
     dx: Tensor,
     g: Tensor,
-    stats: Tensor,
+    sums: tuple[Tensor, Tensor],
     h: Tensor | None = None,
     entropies: Tensor | None = None,
     settings: Settings = DEFAULT,
 ) -> None:
-    """Launch an operation of logits_backward.cu, which says what the tensors hold."""
+    """Launch an operation of logits_backward.cu, which says what the tensors hold.
+
+    ``sums``: maxima and log_sums.
+    """
     rows, cols = x.shape
     count = 1 if index is None else index.numel() // rows
     planner = _planner(logits_backward.plan, operation)
     key = planner, x.dtype, rows, cols, 1, False, x.get_device(), None
     matrices = dx.data_ptr(), x.data_ptr(), g.data_ptr(), dx.stride(0), x.stride(0), rows, cols
-    fields = *matrices, stats.data_ptr(), _address(h), _address(entropies)
+    fields = *matrices, *map(_address, (*sums, h, entropies))
     cuda.launch_with(key, (*_row_arguments(index, count, settings), *fields))

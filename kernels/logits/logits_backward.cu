@@ -47,15 +47,16 @@ struct RowGradient {
 };
 
 // dx and x: (rows, cols); dx may be x. g: (rows, index_count), or (rows,) of operations without an
-// index. h: (rows,), the incoming gradient of the entropies, or null. stats: as in
-// logits_forward.cu. A row has `row_blocks` blocks.
+// index. h: (rows,), the incoming gradient of the entropies, or null. maxima,
+// log_sums: as in logits_forward.cu. A row has `row_blocks` blocks.
 template <typename T>
 struct Arguments : RowArguments {
   T* dx;
   const T* x;
   const float* g;
   Index dx_stride, x_stride, rows, cols;
-  const float* stats;
+  const float* maxima;
+  const float* log_sums;
   const float* h;
   const float* entropies;
   Index row_blocks;
@@ -91,7 +92,7 @@ __global__ void __launch_bounds__(THREADS) logits_backward(const Arguments<T> ar
   }
 
   const float inverse = arguments.inverse_of(row);
-  RowGradient<T> gradient{arguments.stats[2 * row], arguments.stats[2 * row + 1], inverse};
+  RowGradient<T> gradient{arguments.maxima[row], arguments.log_sums[row], inverse};
   if constexpr (Op::kHasIndex) {
     gradient.index_count = arguments.index_count, gradient.per_g = inverse;
     gradient.index = arguments.index + row * gradient.index_count;

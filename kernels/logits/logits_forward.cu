@@ -30,14 +30,15 @@ struct SmoothedCrossEntropy {
 };
 
 // first: (rows, index_count) log-probabilities, or (rows,) log-sum-exps or losses. second: (rows,)
-// entropies. stats: (rows, 2) maxima and log(sum of exp((x - max) / temperature)), or null.
+// entropies. maxima, log_sums: (rows,), of log(sum of exp((x - max) / temperature)), or null.
 template <typename T>
 struct Arguments : RowArguments {
   float* first;
   const T* x;
   Index x_stride, rows, cols;
   float* second;
-  float* stats;
+  float* maxima;
+  float* log_sums;
   GridWorkspace* workspace;
   // A row has `segments`, in each of which every warp of a block has `warp_tiles` tiles. The first
   // `whole_rows` rows have a block each; `split_blocks` share each of the others, so that all
@@ -52,7 +53,7 @@ template <typename Op, typename T>
 __device__ void write_zeros(const Arguments<T>& to, Index row) {
   for (Index k = 0; k < to.index_count; ++k) to.first[row * to.index_count + k] = 0.0f;
   if (to.second != nullptr) to.second[row] = 0.0f;
-  if (to.stats != nullptr) to.stats[2 * row] = to.stats[2 * row + 1] = 0.0f;
+  if (to.maxima != nullptr) to.maxima[row] = to.log_sums[row] = 0.0f;
 }
 
 // Write a row's values from its state. `target`: the element in the first of the row's columns.
@@ -62,7 +63,7 @@ __device__ void write_values(const Arguments<T>& to, Index row, State state, flo
   const T* const x_row = to.x + row * to.x_stride;
   float lost;
   const float log_high = log1p_of(state.rest, lost), log_sum = log_high + lost;
-  if (to.stats != nullptr) to.stats[2 * row] = state.max, to.stats[2 * row + 1] = log_sum;
+  if (to.maxima != nullptr) to.maxima[row] = state.max, to.log_sums[row] = log_sum;
   float logsumexp = fmaf(state.max, inverse, log_sum);
   if constexpr (Op::kMoment == Moment::kEntropy)
     to.second[row] = log_sum - state.moment * inverse / (1.0f + state.rest);

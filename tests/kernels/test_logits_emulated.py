@@ -48,10 +48,10 @@ def exact(x: torch.Tensor, index: torch.Tensor, temperature=1.0):
 def values(x, index, op="TokenLogProbEntropy", **settings):
     rows = len(x)
     first = torch.full((rows, index.shape[1]), torch.nan)
-    second, stats = torch.full((rows,), torch.nan), torch.full((rows, 2), torch.nan)
+    second, *sums = torch.full((3, rows), torch.nan)
     has_index = None if op == "LogSumExp" else index
-    launch.forward(op, x, has_index, first, second, stats, launch.Settings(**settings))
-    return first, second, stats
+    launch.forward(op, x, has_index, first, second, sums, launch.Settings(**settings))
+    return first, second, sums
 
 
 def drawn(rows: int, cols: int, dtype: torch.dtype, indices: int = 1):
@@ -124,11 +124,11 @@ def test_a_row_that_is_not_kept_is_zero_and_not_used(cols, emulated_logits):
     x, index = drawn(3, cols, torch.float32)
     x[1], index[1] = torch.nan, 2**50
     kept = torch.tensor([True, False, True])
-    first, entropy, stats = values(x, index, kept=kept)
+    first, entropy, sums = values(x, index, kept=kept)
     assert first[1] == entropy[1] == 0
     assert (first[[0, 2]] < 0).all()
     g, dx = torch.ones(3, 1), torch.full_like(x, torch.nan)
-    launch.backward("TokenLogProb", x, index, dx, g, stats, settings=launch.Settings(kept=kept))
+    launch.backward("TokenLogProb", x, index, dx, g, sums, settings=launch.Settings(kept=kept))
     assert (dx[1] == 0).all()
     assert dx[[0, 2]].isfinite().all()
 
@@ -163,7 +163,7 @@ def test_gradients(cols, dtype, may_be_off, emulated_logits):
         expected = of_index - p * g.double().sum(1, keepdim=True)
         expected = (expected - entropy_too * h[:, None] * p * from_mean) / 0.7
         settings = {"temperature": 0.7}
-        _, entropies, stats = values(x, index, **settings)
+        _, entropies, sums = values(x, index, **settings)
         dx = torch.full_like(x, torch.nan)
         of_entropy = (h, entropies) if entropy_too else ()
         launch.backward(
@@ -172,7 +172,7 @@ def test_gradients(cols, dtype, may_be_off, emulated_logits):
             index,
             dx,
             g,
-            stats,
+            sums,
             *of_entropy,
             settings=launch.Settings(**settings),
         )
@@ -193,10 +193,10 @@ def test_loss_and_its_gradient(in_place, emulated_logits):
     expected = plain + 0.01 * torch.logsumexp(wide, 1) ** 2 * kept
     g = torch.linspace(-1, 2, 5)
     (gradient,) = torch.autograd.grad((expected * g).sum(), wide)
-    loss, _, stats = values(x, target, "SmoothedCrossEntropy", **settings)
+    loss, _, sums = values(x, target, "SmoothedCrossEntropy", **settings)
     torch.testing.assert_close(loss[:, 0].double(), expected.detach(), rtol=1e-6, atol=1e-6)
     dx = x if in_place else torch.full_like(x, torch.nan)
-    launch.backward("CrossEntropy", x, target, dx, g, stats, settings=launch.Settings(**settings))
+    launch.backward("CrossEntropy", x, target, dx, g, sums, settings=launch.Settings(**settings))
     torch.testing.assert_close(dx.double(), gradient, rtol=1e-5, atol=1e-7)
 
 
@@ -204,8 +204,8 @@ def test_the_gradient_of_a_sure_token_keeps_its_digits(emulated_logits):
     x, index = drawn(1, 600, torch.float32)
     x[0, index[0]] = 60.0
     _, log_prob, _ = exact(x, index)
-    _, _, stats = values(x, index)
+    _, _, sums = values(x, index)
     dx = torch.empty_like(x)
-    launch.backward("TokenLogProb", x, index, dx, torch.ones(1, 1), stats)
+    launch.backward("TokenLogProb", x, index, dx, torch.ones(1, 1), sums)
     expected = -torch.expm1(log_prob)[0, 0]
     torch.testing.assert_close(dx[0, index[0, 0]].double(), expected, rtol=1e-6, atol=0)

@@ -1,0 +1,69 @@
+"""Compute the operations on logits as a variant does; see ``operations/``.
+
+x (M, N) is on the current GPU, with any row stride. Indices are int64, and values of rows float32.
+"""
+
+import torch
+from torch import Tensor
+
+from . import launch
+
+
+def _new_values(x: Tensor) -> Tensor:
+    return torch.empty(len(x), dtype=torch.float32, device=x.device)
+
+
+def logsumexp(x: Tensor, out: Tensor | None = None) -> Tensor:
+    """Return log Σ exp(x) of each row, (M,)."""
+    out = _new_values(x) if out is None else out
+    launch.forward("LogSumExp", x, None, out)
+    return out
+
+
+def token_log_prob(x: Tensor, index: Tensor, out: Tensor | None = None) -> Tensor:
+    """Return log(softmax) of the element at ``index`` (M,) of each row, (M,)."""
+    out = _new_values(x) if out is None else out
+    launch.forward("TokenLogProb", x, index, out)
+    return out
+
+
+def token_log_prob_entropy(
+    x: Tensor, index: Tensor, out: tuple[Tensor, Tensor] | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return log(softmax) of the element at ``index`` (M,), and each row's entropy, (M,) each."""
+    out = (_new_values(x), _new_values(x)) if out is None else out
+    launch.forward("TokenLogProbEntropy", x, index, *out)
+    return out
+
+
+def cross_entropy(x: Tensor, target: Tensor, out: Tensor | None = None) -> Tensor:
+    """Return the loss of each row with its ``target`` (M,), (M,)."""
+    out = _new_values(x) if out is None else out
+    launch.forward("CrossEntropy", x, target, out)
+    return out
+
+
+def _gradient(operation: str, g, x, index, maximum, log_sum, out=None) -> Tensor:
+    """Return the gradient with respect to x, (M, N), from g (M,) and what a forward saved."""
+    dx = torch.empty_like(x, memory_format=torch.contiguous_format) if out is None else out
+    launch.backward(operation, x, index, dx, g, (maximum, log_sum))
+    return dx
+
+
+def token_log_prob_backward(
+    g: Tensor, x: Tensor, index: Tensor, maximum: Tensor, log_sum: Tensor, out: Tensor | None = None
+) -> Tensor:
+    """Return g · (1[n = index] - softmax(x)), (M, N)."""
+    return _gradient("TokenLogProb", g, x, index, maximum, log_sum, out)
+
+
+def cross_entropy_backward(
+    g: Tensor,
+    x: Tensor,
+    target: Tensor,
+    maximum: Tensor,
+    log_sum: Tensor,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return g · (softmax(x) - 1[n = target]), (M, N)."""
+    return _gradient("CrossEntropy", g, x, target, maximum, log_sum, out)
