@@ -102,16 +102,17 @@ def _add_controls(clock: Clock, point: Point, device: Device, known: FirstReplic
     """Make the rooflines, and torch's own operation twice, series of the clock. Return columns."""
     columns, operation = {}, point.operation
     if device.is_cpu:
-        clock.add(controls.HOST_ROOFLINES[operation.roofline], base.COPY)
+        copy = controls.HOST_ROOFLINES[operation.roofline]
+        clock.add(controls.on_buffers(operation, operation.roofline, copy), base.COPY)
     else:
         from .clock import read_meet_write, roofline  # need Triton and cuda-core
 
-        copies = roofline.candidates(operation.roofline, clock.rotation[0])
+        buffers = clock.rotation[0]
+        copies = roofline.candidates(operation, buffers)
         form = known.copy_form if known else clock.fastest(copies)
         clock.add(copies[form], base.COPY)
         columns |= {"copy_form": form, "copy_block_bytes": roofline.block_bytes(form)}
-        meets = read_meet_write.candidates(clock.rotation[0][0]) if operation.meets else {}
-        if meets:
+        if meets := read_meet_write.candidates(operation, buffers):
             form = known.meet_form if known else clock.fastest(meets)
             clock.add(meets[form], base.MEET)
             columns["meet_form"] = form
