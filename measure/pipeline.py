@@ -1,5 +1,6 @@
 """Run the stages of a point, from opening the device to the last check."""
 
+import functools
 import random
 import time
 from collections.abc import Callable
@@ -43,6 +44,7 @@ def measure(point: Point, journal: Journal, first_row: dict | None = None) -> li
     row = journal.row
     row |= {"gpu": device.slug, "order_seed": random.SystemRandom().getrandbits(32)}
     row |= provenance.columns(device, point.variant, point.op)
+    row["baseline"] = point.operation.baseline_variant
     row |= plain_aten.columns(device, point.operation)
     # before the import, in which a module may replace functions
     replaced = tamper.watch(device, point.operation)
@@ -116,7 +118,7 @@ class _Run(NamedTuple):
             raise Ended(Status.UNSUPPORTED, str(error)) from error
         if self.device.is_cpu and "cuda" in kernels.packages(variant.name):
             self.journal.stage("compiling for GPUs that are not here")
-            _compile_only(variant, self.point, self.journal.row)
+            _compile_only(variant, call, self.point, self.journal.row)
         return variant, call
 
     def _first_inputs(self) -> Inputs:
@@ -155,19 +157,20 @@ class _Run(NamedTuple):
         return accuracy
 
 
-def _compile_only(variant: kernels.Variant, point: Point, row: dict) -> None:
+def _compile_only(variant: kernels.Variant, call: Call, point: Point, row: dict) -> None:
     """Compile CUDA C++ for ARCHITECTURES, and end the point. Raises Ended, and compilers' errors.
 
-    A variant without a ``plan`` is not compiled.
+    A function that is not one of ``launch.functions``, which hold their planner, is not compiled.
     """
+    from kernels.cuda import launch, nvrtc
+
     begin, size, dtype = time.perf_counter(), (point.M, point.N), getattr(torch, point.dtype)
     compiled = []  # the architectures that take a kernel of the point
-    if plan := getattr(variant.module, "plan", None):
-        from kernels.cuda import nvrtc
-
+    if isinstance(call, functools.partial) and call.func is launch.run:
         # a tensor without memory, with rows aligned as in a new one
-        x, log = torch.empty(size, dtype=dtype, device="meta"), point.op.startswith("log_softmax")
-        compiled = [arch for arch in ARCHITECTURES if nvrtc.build_for(plan, x, log, arch)]
+        x = torch.empty(size, dtype=dtype, device="meta")
+        planned = *call.args, x, call.keywords["log"]
+        compiled = [arch for arch in ARCHITECTURES if nvrtc.build_for(*planned, arch)]
     row["compile_s"] = time.perf_counter() - begin
     one = torch.empty(1, point.N, dtype=dtype).expand(size)
     reason = variant.unsupported(one) or "it is not timed without a GPU"

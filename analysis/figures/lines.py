@@ -11,10 +11,9 @@ from matplotlib.ticker import PercentFormatter
 
 from analysis import palette, ranking
 from analysis.figures import style
-from analysis.frame import distinct, is_ranked, mark
+from analysis.frame import distinct, is_baseline, is_ranked, mark
 from analysis.markdown import percent
 from analysis.panels import CONTROL, Selection, panels, rule_of_m
-from analysis.schema import BASELINE
 
 Parts = dict[str, pd.DataFrame]  # title -> rows of a panel
 NAMES = {"throughput_gbps": "throughput (GB/s)", "of_copy": "% of copy bandwidth"}
@@ -81,7 +80,7 @@ def draw_published(selection: Selection, tables: pd.DataFrame) -> Figure:
     rows = pd.concat([own, tables], ignore_index=True)
     of = selection._replace(rows=rows)
     slowest = np.log(tables["time_us"].astype(float)).groupby(tables["variant"]).mean().idxmax()
-    base = BASELINE if BASELINE in set(tables["variant"]) else slowest
+    base = next(iter(tables.loc[is_baseline(tables), "variant"]), slowest)
     # a published table without torch has times alone
     speed = rows["speedup"].astype(float).fillna(1 / rows["time_us"])
     shape = [rows[name] for name in ("gpu", "origin", *POINT[:3])]

@@ -197,9 +197,9 @@ def test_a_throttled_time_and_one_of_another_board_have_marks_and_legends(drawn)
 
 
 def test_what_does_not_rank_is_not_drawn_and_says_why(drawn):
-    flags = {"triton_row": "throttled", "triton_fused": "faster_than_copy throttled"}
+    flags = {"triton_row": "throttled", "triton_fused": "faster_than_roofline throttled"}
     rows = [synthetic.row(variant=name, flags=flags.get(name, "")) for name in synthetic.VARIANTS]
-    found = drawn(rows, unranked=["faster_than_copy", "throttled"])
+    found = drawn(rows, unranked=["faster_than_roofline", "throttled"])
     assert drawn_lines(found[TIME]).keys() == {*synthetic.VARIANTS, "copy"} - flags.keys()
     assert "without a time that counts: 1 not ranked (" in words(found[TIME])
     assert "1 not ranked (throttled)" in words(found[TIME])
