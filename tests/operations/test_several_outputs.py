@@ -65,10 +65,10 @@ def test_each_output_is_checked_and_a_right_kernel_is_timed(
     then, result, words, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(operations, "_added", {})
-    files = tmp_path / "pick_and_double.py", tmp_path / "mine.py"
+    files = tmp_path / "pick_and_double.py", tmp_path / "picking.py"
     files[0].write_text(OPERATION, encoding="utf-8")
     files[1].write_text(KERNEL.format(then=then, result=result), encoding="utf-8")
-    given = {"op": "pick_and_double", "variant": "mine", "M": 6, "N": 96, "blocks": 6}
+    given = {"op": "pick_and_double", "variant": "picking", "M": 6, "N": 96, "blocks": 6}
     try:
         measured = point(**given, operation_files=files[:1], files=files[1:])
         written = journal.Journal(tmp_path)
