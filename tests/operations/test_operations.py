@@ -102,6 +102,24 @@ def test_a_file_that_cannot_be_an_operation_is_refused(name, words, folder):
         Point("cpu", "float32", 2, 2, "torch_softmax", operation_files=[folder / name])
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"float32"', '"int32"', "operand 'weight' has .* dtype 'int32'; allowed .*float32, int64"),
+        ('("N",)', '("N", "M")', r"shape \('N', 'M'\) .*allowed shapes: \('M', 'N'\)"),
+        ('"read"', '"reed"', "roofline = 'reed'; allowed: 'copy', 'add', 'read'"),
+        ('"read"', '"copy"', "reads 1 and writes 1 matrices .* has 1 inputs and 0 outputs"),
+        ('"read"', '"add"', "roofline = 'add' reads 2 and writes 1"),
+        ('"read_meet"', '"read_meet_write"', "meeting_roofline = 'read_meet_write' reads 1 and"),
+    ],
+)
+def test_what_an_operation_cannot_be_is_said(old, new, words, folder):
+    path = folder / "wrong.py"
+    path.write_text(WEIGHTED_SUM.replace(old, new), encoding="utf-8")
+    with pytest.raises(operations.BadOperation, match=words):
+        operations.load(operations.add(path))
+
+
 def test_a_file_without_an_operation_is_named(folder):
     (folder / "empty.py").write_text("OPERATION = 1\n", encoding="utf-8")
     name = operations.add(folder / "empty.py")
