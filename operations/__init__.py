@@ -117,8 +117,8 @@ class Operation:
     elements, uniform on [0, N).
     ``undefined(x, draw)``: a description, and inputs that have no finite result in some rows: x has
     rows of -inf alone, and rows with one infinity or NaN. None: ``inputs_of`` makes them from x.
-    ``exact(*inputs, dtype)``: the result for inputs in float64 where the point has this dtype: an
-    ``Exact``, or a tuple with one for each output.
+    ``exact(*inputs, dtype)``: the result for inputs in float64, or int64, where the point has this
+    dtype: an ``Exact``, or a tuple with one for each output.
     ``baseline(*inputs, out)``: torch's own way, which writes to ``out``.
     """
 
@@ -179,7 +179,8 @@ class Operation:
 
     def exact_outputs(self, inputs: Inputs, dtype: "torch.dtype") -> tuple[Exact, ...]:
         """Return the results for inputs of any dtype, one for each output."""
-        return as_tuple(self.exact(*(x.double() for x in inputs), dtype))
+        wide = (x.double() if x.is_floating_point() else x for x in inputs)
+        return as_tuple(self.exact(*wide, dtype))
 
 
 def as_tuple(out: object) -> tuple:

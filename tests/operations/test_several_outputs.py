@@ -14,7 +14,7 @@ from operations import Exact, Operand, Operation, Output
 INDEX = Operand("index", ("M",), "int64")
 
 def exact(x, index, dtype):
-    picked, doubled = x.gather(1, index.long()[:, None])[:, 0], 2 * x
+    picked, doubled = x.gather(1, index[:, None])[:, 0], 2 * x
     return tuple(Exact(y, torch.zeros_like(y), y.abs()) for y in (picked, doubled))
 
 def baseline(x, index, out):
