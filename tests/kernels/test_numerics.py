@@ -152,9 +152,8 @@ def test_infinities_and_nan_as_torch_has_them(name, op, cols, device):
 @pytest.mark.parametrize(
     ("name", "op", "lengths"),
     [
-        *(
-            (*pair, (4104, 1016)) for pair in WRITING
-        ),  # the second where a row has a thread a column
+        # the second length where a row has a thread for each column
+        *((*pair, (4104, 1016)) for pair in WRITING),
         # the frontier's other kernels: packed, short, staged, spread
         *(("frontier", "softmax", (cols,)) for cols in (33, 64, 50257, 2**20)),
     ],
