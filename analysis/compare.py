@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis import InputError, exit_codes, row_files, schema, stats
 from analysis import markdown as md
-from analysis.frame import distinct, from_rows, is_ranked, legend, mark
+from analysis.frame import distinct, from_rows, is_baseline, is_ranked, legend, mark
 from analysis.merge import keep_newest, mark_ranked
 from kernels import split_config
 
@@ -122,10 +122,11 @@ def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -
         )
     paired = not OF_TORCH & set(differences)
     if paired:
-        both = both[both.get_level_values("variant") != schema.BASELINE]
+        both = both[~both.isin(pd.MultiIndex.from_frame(old.loc[is_baseline(old), POINT]))]
     if both.empty:
+        torch = ", ".join(distinct(old["baseline"]))
         raise InputError(
-            f"the only points in common are of {schema.BASELINE}, over which the ratios are taken; "
+            f"the only points in common are of {torch}, over which the ratios are taken; "
             "compare runs of a kernel"
         )
     return Comparison(old, new, judge(old, new, both, limits, paired), differences, paired)
@@ -147,9 +148,8 @@ def judge(
             _over_copy(run).assign(origin=when) for run, when in ((old, "OLD"), (new, "NEW"))
         )
     controls = pd.concat([old, new], ignore_index=True)
-    baseline = schema.BASELINE if paired else None
     old, new = (
-        stats.point_estimates(run, controls, baseline).set_index(POINT).loc[both]
+        stats.point_estimates(run, controls, paired).set_index(POINT).loc[both]
         for run in (old, new)
     )
     table = _unjudged(old, new)
@@ -215,12 +215,12 @@ def uncompared(comparison: Comparison) -> list[str]:
         map(_kernel, changes[changes["ratio"].notna()].index.get_level_values("variant"))
     )
     codes = [
-        run[run["kernel_sha256"] != ""]
+        run[(run["kernel_sha256"] != "") & ~is_baseline(run)]
         .groupby(run["variant"].map(_kernel))["kernel_sha256"]
         .agg(set)
         for run in comparison[:2]
     ]
-    old, new = ({k: v for k, v in code.items() if k != schema.BASELINE} for code in codes)
+    old, new = map(dict, codes)
     if not compared:
         return sorted({*old, *new})
     return sorted(k for k in old.keys() & new.keys() - compared if old[k] != new[k])

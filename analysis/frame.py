@@ -64,6 +64,11 @@ def is_ranked(frame: pd.DataFrame, any_board: bool = False) -> pd.Series:
     return (frame["status"] == "ok") & ranked
 
 
+def is_baseline(frame: pd.DataFrame) -> pd.Series:
+    """Return the mask of the rows of torch's own functions, which are timed in every point."""
+    return frame["variant"] == frame["baseline"]
+
+
 def once(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with each process once, though several sweeps may list it."""
     return frame.drop_duplicates("process")

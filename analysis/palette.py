@@ -52,17 +52,19 @@ _EVERY = (Style(colour, marker) for marker in "DvPh<>pos^X" for colour in _COLOU
 OTHERS = [style for style in _EVERY if style not in KNOWN.values()]
 
 
-def styles(variants: Iterable[str]) -> dict[str, Style]:
+def styles(variants: Iterable[str], baselines: Iterable[str] = ()) -> dict[str, Style]:
     """Return a style for each of `variants`, all different as long as OTHERS has enough.
 
-    That of an unknown variant depends on its name alone. Where two unknown names have one style,
+    `baselines` look like torch_softmax: torch's own functions, of other operations. That of any
+    other unknown variant depends on its name alone. Where two unknown names have one style,
     the second by alphabet takes the next free style.
     """
+    known = dict.fromkeys(baselines, KNOWN["torch_softmax"]) | KNOWN
     chosen: dict[str, Style] = {}
     for name in sorted(set(variants)):
         place = int(hashlib.sha256(name.encode()).hexdigest()[:16], 16) % len(OTHERS)
         free = [each for each in OTHERS[place:] + OTHERS[:place] if each not in chosen.values()]
-        chosen[name] = KNOWN.get(name) or (free or OTHERS)[0]
+        chosen[name] = known.get(name) or (free or OTHERS)[0]
     return chosen
 
 

@@ -5,14 +5,14 @@ from typing import NamedTuple
 import pandas as pd
 
 from analysis import palette
-from analysis.frame import distinct, is_ranked
+from analysis.frame import distinct, is_baseline, is_ranked
 from analysis.published import Published, Source
-from analysis.schema import BASELINE, SIZE, SWEEP_MATRIX
+from analysis.schema import SIZE, SWEEP_MATRIX
 
 SET = ["gpu", "dtype", "sweep"]
 MIN_SIZES = 3  # sizes of one M, or of one M·N, which fewer may have by chance
 CONTROL = "control"  # the flag of rows that `with_controls` adds
-CONTROL_NOTE = f"{BASELINE}: also as the other rows' control, timed in their processes"
+CONTROL_NOTE = "torch: also as the other rows' control, timed in their processes"
 MEDIANS = ["time_us", "throughput_gbps", "of_copy", "of_meet", "copy_us", "meet_us"]
 UNKNOWN = ["time_us_q20", "time_us_q80", "warm_us", "latency_us", "speedup_low", "speedup_high"]
 UNKNOWN += ["rank"]  # it does not compete
@@ -64,7 +64,8 @@ def select(measurements: pd.DataFrame, published: Published, *wanted: str) -> Se
     tie = best.groupby([both[name] for name in SIZE]).transform("nunique") > 1
     both = both.assign(elements=both["M"] * both["N"], tie=tie)
     chosen = (both[SET[: len(wanted)]] == list(wanted)).all(axis=1)
-    return Selection(both[chosen], published.sources, palette.styles(both["variant"]))
+    styles = palette.styles(both["variant"], distinct(both["baseline"]))
+    return Selection(both[chosen], published.sources, styles)
 
 
 def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
@@ -73,14 +74,19 @@ def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
     The row has the median of `torch_us` over the rows of the matrix, and the flag CONTROL. Added
     rows come last, and the index continues.
     """
-    timed = frame[is_ranked(frame, any_board=True) & (frame["variant"] == BASELINE)]
+    timed = frame[is_ranked(frame, any_board=True) & is_baseline(frame)]
     known = pd.MultiIndex.from_frame(timed[SWEEP_MATRIX])
     rows = frame[is_ranked(frame)]
     rows = rows[~pd.MultiIndex.from_frame(rows[SWEEP_MATRIX]).isin(known)]
     if rows.empty:
         return frame
     scale = rows["time_us"] / rows["torch_us"]
-    known = {"variant": BASELINE, "flags": CONTROL, "time_us": rows["torch_us"], "speedup": 1.0}
+    known = {
+        "variant": rows["baseline"],
+        "flags": CONTROL,
+        "time_us": rows["torch_us"],
+        "speedup": 1.0,
+    }
     known |= {name: rows[name] * scale for name in ("throughput_gbps", "of_copy", "of_meet")}
     known |= dict.fromkeys(UNKNOWN, float("nan")) | {"in_best_set": False, "competitors": 0}
     groups = rows.assign(**known).groupby(SWEEP_MATRIX, sort=False)

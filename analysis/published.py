@@ -7,8 +7,7 @@ import pandas as pd
 import yaml
 
 from analysis import InputError, row_files, schema
-from analysis.frame import from_rows
-from analysis.schema import BASELINE
+from analysis.frame import from_rows, is_baseline
 
 # Unit in sources.yaml -> column of the table, and µs from its values and the kB that a call moves.
 UNITS = {
@@ -24,6 +23,8 @@ class Source(NamedTuple):
     id: str
     sweep: str
     gpu: str
+    op: str
+    baseline: str  # variant that is torch's own function
     dtype: str
     title: str
     author: str
@@ -107,13 +108,13 @@ def _table(path: Path, source: Source) -> pd.DataFrame:
         raise InputError(f"{path}: not a table of numbers ({error}); restore the file") from error
     moved_kb = 2 * given["M"] * given["N"] * given["dtype"].map(schema.ITEMSIZE) / 1000
     us = us_of(given[value], moved_kb)
-    torch = us.where(given["variant"] == BASELINE).groupby([given["M"], given["N"]])
+    given = given.assign(op=source.op, baseline=source.baseline)
+    torch = us.where(is_baseline(given)).groupby([given["M"], given["N"]])
     table = given.assign(
         sweep=source.sweep,
         origin="published",
         ranked="true",
         stale="false",
-        op="softmax",
         distribution=source.distribution,
         status="ok",
         time_us=us,

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from analysis import frame, palette, stats
-from analysis.frame import different_words, is_ranked
+from analysis.frame import different_words, is_baseline, is_ranked
 from analysis.schema import (
-    BASELINE,
     CODE,
     ENVIRONMENT,
     OTHER_CODE,
@@ -56,7 +55,7 @@ def rank_variants(measurements: pd.DataFrame) -> pd.DataFrame:
     rows = rows[is_ranked(rows, any_board=True)]
     rows = rows.assign(matrix=rows.groupby([*SIZE, "distribution", "gpu_uuid"]).ngroup())
     # variants of several sweeps show how much a speed-up over torch varies between these
-    varied = rows[rows["variant"] != BASELINE].groupby([*SIZE, "variant"])["log"].var()
+    varied = rows[~is_baseline(rows)].groupby([*SIZE, "variant"])["log"].var()
     between = varied.groupby(["origin", "gpu"]).mean().fillna(BETWEEN_SWEEPS**2).to_dict()
     lines = []
     for size, group in rows.groupby(SIZE, sort=False):
@@ -115,10 +114,11 @@ def _contest(places: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     favourite is missing: the variant most often in the best set of the GPU, operation and dtype. A
     favourite that fails at a size is not missing: it has lost.
     """
-    size, others = [places[name] for name in SIZE], places["variant"] != BASELINE
+    torch = set(table["baseline"])
+    size, others = [places[name] for name in SIZE], ~places["variant"].isin(torch)
     first = places["variant"].where(places["rank"] == 1).groupby(size).transform("first")
     raced = (others & (places["variant"] != first)).groupby(size).transform("any")
-    alone = np.where(first == BASELINE, NOTHING_ELSE, NO_RIVAL)
+    alone = np.where(first.isin(torch), NOTHING_ELSE, NO_RIVAL)
     places["no_winner"] = np.where(raced, "", alone)
     tried = table[is_ranked(table, any_board=True) | ~table["status"].isin(UNTRIED)]
     for key, part in places[raced & places["in_best_set"]].groupby(CONTEST):
@@ -226,7 +226,8 @@ def highlighted(table: pd.DataFrame, most: int) -> list[str]:
 
     They come in the order of the palette. `table`: as of `rank_variants`.
     """
-    wins = table["in_best_set"] & (table["variant"] != BASELINE)
+    torch = set(table["baseline"])
+    wins = table["in_best_set"] & ~table["variant"].isin(torch)
     counts = table.loc[wins, "variant"].value_counts()
     best = sorted(counts.index, key=lambda name: (-counts[name], palette.order(name)))
-    return sorted({*best[:most], BASELINE} & set(table["variant"]), key=palette.order)
+    return sorted({*best[:most], *torch} & set(table["variant"]), key=palette.order)

@@ -8,7 +8,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from analysis import InputError, schema
@@ -48,13 +48,21 @@ def read_rows(path: Path, leading: Sequence[str] | None = ()) -> list[Row]:
         if len(line) != len(given):
             counts = f"line {number} has {len(line)} values, the header {len(given)}"
             raise _broken(path, f"{counts}: a truncated line")
-        rows.append(dict.fromkeys(expected, "") | dict(zip(given, line, strict=True)))
+        values = dict.fromkeys(expected, "") | dict(zip(given, line, strict=True))
+        rows.append(_current(values, given))
         check_values(path, number, rows[-1])
         _check_complete(path, number, rows[-1])
     # A file cut inside its last value has the right number of values but no line end.
     if not text.endswith("\n"):
         raise _broken(path, _NO_LINE_END)
     return rows
+
+
+def _current(row: Row, header: Collection[str]) -> Row:
+    """Return a row as the current code would write it: the only place that knows older rows."""
+    row |= {name: value for name, value in schema.LATER.items() if name not in header}
+    flags = (schema.RENAMED_FLAGS.get(flag, flag) for flag in row["flags"].split())
+    return row | {"flags": " ".join(flags)}
 
 
 def read_row_file(path: Path) -> Row:

@@ -13,9 +13,6 @@ from measure.row import (  # noqa: F401
     Column,
 )
 
-# torch's own function, timed in every point.
-BASELINE = "torch_softmax"
-
 # Merging writes these columns before those of a row. The origin is `measured` by this run, or
 # `recorded` (data/recorded/).
 SOURCE_COLUMNS = ("sweep", "origin")
@@ -30,9 +27,12 @@ SIZE = ["origin", "gpu", "op", "dtype", "M", "N"]
 RANKING_COLUMNS = ("ranked", "unranked_by", "stale")
 COLLECTED = (*SOURCE_COLUMNS, *RANKING_COLUMNS)
 
-# Columns that older rows lack: those before 2026-11-25, and those before 2026-11-27. They are read
-# as empty.
-LATER = ("meet_us", "meet_form", "of_meet", "copy_form", "native_overrides", "switches")
+# Columns that older rows lack: those before 2026-11-25, and those before 2026-11-27; and the value
+# that they are read with.
+LATER = dict.fromkeys(("meet_us", "meet_form", "of_meet", "copy_form"), "")
+LATER |= {"native_overrides": "", "switches": "", "baseline": "torch_softmax"}
+# Older names of flags.
+RENAMED_FLAGS = {"faster_than_copy": "faster_than_roofline"}
 
 # Versions that only the rows of some variants have, and all versions.
 OPTIONAL = ("cuda_core", "nvrtc", "package_versions")
@@ -67,8 +67,8 @@ FLAGS = {
     "aa_biased": Flag("torch against itself was off by more than 1 %", False, "¶"),
     "clock_drift": Flag("the clock moved by more than 3 %", True, "†"),
     "edge_cases": Flag("right on ordinary input, wrong on special values", True, "‡"),
-    "faster_than_copy": Flag(
-        "faster than a copy of the same bytes, beyond L2: an error of measurement", False, "¶"
+    "faster_than_roofline": Flag(
+        "faster than its roofline, such as a copy, beyond L2: an error of measurement", False, "¶"
     ),
     "launch_bound": Flag("a short call: its launch takes longer than the kernel", True, ""),
     "not_cold": Flag("part of the input was still in the cache", True, "°"),
@@ -86,7 +86,7 @@ MARKS = {
     "§": "a replicate found no memory, no time or no package, and does not count",
     "°": FLAGS["not_cold"].meaning,
     "¶": "no time of a call alone: torch against itself was off by more than 1 %, calls overlap, "
-    "or it is faster than a copy",
+    "or it is faster than its roofline",
 }
 
 # Statuses, each more severe than those before it. A variant has the most severe of its processes:
@@ -109,7 +109,7 @@ OVER_PROCESSES = {
     for column in SCHEMA.values()
     if column.type == "float"
 }
-# What a process that ends `ok` has timed: its variant, beside torch and a copy.
+# What a process that ends `ok` has timed: its variant, beside torch and the roofline.
 TIMED = ("time_us", "torch_us", "copy_us", "speedup", "speedup_low", "speedup_high", "of_copy")
 
 _FINITE = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"

@@ -32,9 +32,10 @@ class Variant:
     """Hold one way to compute some of the operations.
 
     ``function(op)`` takes the operation's inputs and ``out=None``, and returns ``out`` or a new
-    tensor. ``softmax(x, out=None)`` and ``log_softmax(x, out=None)``: x is on the current GPU or a
-    CPU. It has shape (M, N), any row stride, unit column stride, and dtype float32, float16 or
-    bfloat16; so has the result. Arithmetic is in float32.
+    tensor; a tuple of them, and of ``out``, where the operation has several outputs.
+    ``softmax(x, out=None)`` and ``log_softmax(x, out=None)``: x is on the current GPU or a CPU. It
+    has shape (M, N), any row stride, unit column stride, and dtype float32, float16 or bfloat16; so
+    has the result. Arithmetic is in float32.
     ``softmax_backward(g, y, out=None)`` returns y·(g - Σ g·y), the gradient with respect to x.
     ``log_softmax_backward(g, y, out=None)`` returns g - exp(y)·Σ g. y is the output of the forward
     and g the gradient with respect to y; both have one shape and dtype.

@@ -11,12 +11,13 @@ import kernels
 from kernels.contract import WARP
 from kernels.cuda.driver import checked
 
-from .clock.base import Inputs
+from .clock.base import Call, Inputs
+from .inputs import empty_out
 
 
-def first_call(name: str, call, inputs: Inputs) -> dict:
+def first_call(name: str, op: str, call: Call, inputs: Inputs) -> dict:
     """Return the columns compile_s, peak_memory_bytes and those of the compiled kernels."""
-    out = torch.empty_like(inputs[0])
+    out = empty_out(op, inputs)
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
     begin = time.perf_counter()

@@ -6,7 +6,7 @@ import torch
 
 import operations
 
-from .clock.base import CallBuffers, Inputs
+from .clock.base import CallBuffers, Inputs, Out
 from .device.opened import Device
 from .point import Point
 
@@ -43,7 +43,7 @@ def draw_for(
 ) -> Inputs:
     """Return the inputs of a call of ``op`` on a matrix (rows, cols) that ``draw`` returns.
 
-    Other operands are drawn from the standard normal distribution, each from another seed.
+    Other operands are drawn by ``draw_operand``, each from another seed.
     """
     operation, numbers = operations.load(op), itertools.count()
 
@@ -57,21 +57,46 @@ def draw_for(
 def draw_operand(
     operand: operations.Operand, dtype: torch.dtype, rows: int, cols: int, seed: int, device
 ) -> torch.Tensor:
-    """Return standard normal numbers of an operand's shape for a matrix (rows, cols)."""
-    own = getattr(torch, operand.dtype) if operand.dtype else dtype
-    return draw("normal", own, operand.sizes(rows, cols), seed, device)
+    """Return an operand's values for a matrix (rows, cols): standard normal numbers.
+
+    Those of int64 are indices of a row's elements, uniform on [0, cols).
+    """
+    sizes = operand.sizes(rows, cols)
+    if operand.dtype == "int64":
+        generator = torch.Generator(device).manual_seed(seed)
+        return torch.randint(cols, sizes, generator=generator, device=device)
+    return draw("normal", _dtype_of(operand, dtype), sizes, seed, device)
 
 
-def output_like(op: str, x: torch.Tensor) -> torch.Tensor:
-    """Return a tensor like the output of a call on x (M, N), without memory for its elements."""
-    output = operations.load(op).output
-    own = getattr(torch, output.dtype) if output.dtype else x.dtype
-    return torch.empty((), dtype=own, device=x.device).expand(output.sizes(*x.shape))
+def _dtype_of(operand: operations.Operand, dtype: torch.dtype) -> torch.dtype:
+    return getattr(torch, operand.dtype) if operand.dtype else dtype
 
 
-def empty_output(op: str, x: torch.Tensor) -> torch.Tensor:
-    """Return a new tensor for the output of a call on x (M, N)."""
-    return torch.empty_like(output_like(op, x), memory_format=torch.contiguous_format)
+def out_like(op: str, inputs: Inputs) -> Out:
+    """Return tensors like the outputs of a call, without memory for their elements."""
+    operation = operations.load(op)
+    rows, cols, dtype = operation.sizes_and_dtype(inputs)
+    scalars = (
+        torch.empty((), dtype=_dtype_of(output, dtype), device=inputs[0].device).expand(
+            output.sizes(rows, cols)
+        )
+        for output in operation.outputs
+    )
+    return operations.as_out(tuple(scalars))
+
+
+def empty_out(op: str, inputs: Inputs) -> Out:
+    """Return new tensors for the outputs of a call, which hold no result yet (``spoil``)."""
+    like = operations.as_tuple(out_like(op, inputs))
+    out = tuple(torch.empty_like(y, memory_format=torch.contiguous_format) for y in like)
+    return operations.as_out(out)
+
+
+def spoil(out: Out) -> Out:
+    """Fill the outputs of a call with what no call writes: NaN, or -1 in place of an index."""
+    for y in operations.as_tuple(out):
+        y.fill_(float("nan") if y.is_floating_point() else -1)
+    return out
 
 
 def rotation_length(call_bytes: int, cache_bytes: int) -> int:
@@ -83,7 +108,7 @@ def rotation(point: Point, device: Device, first: Inputs) -> list[CallBuffers]:
     """Return the buffers of every call of a rotation; the first call reads ``first``."""
     count = rotation_length(point.call_bytes, device.cache_bytes)
     others = [draw_at(point, first[0].device, index) for index in range(1, count)]
-    return [(*inputs, empty_output(point.op, inputs[0])) for inputs in (first, *others)]
+    return [(*inputs, empty_out(point.op, inputs)) for inputs in (first, *others)]
 
 
 def draw_at(point: Point, device: torch.device, index: int) -> Inputs:

@@ -1,5 +1,6 @@
 """Run the stages of a point, from opening the device to the last check."""
 
+import functools
 import random
 import time
 from collections.abc import Callable
@@ -43,10 +44,10 @@ def measure(point: Point, journal: Journal, first_row: dict | None = None) -> li
     row = journal.row
     row |= {"gpu": device.slug, "order_seed": random.SystemRandom().getrandbits(32)}
     row |= provenance.columns(device, point.variant, point.op)
+    row["baseline"] = point.operation.baseline_variant
     row |= plain_aten.columns(device, point.operation)
-    replaced = tamper.watch(
-        device, point.operation
-    )  # before the import, in which a module may replace functions
+    # before the import, in which a module may replace functions
+    replaced = tamper.watch(device, point.operation)
     try:
         return _Run(point, device, journal, replaced, known).samples()
     except Ended as end:
@@ -75,27 +76,28 @@ class _Run(NamedTuple):
         point, row, stage = self.point, self.journal.row, self.journal.stage
         stage("loading the variant")
         variant, call = self._load()
-        matrices = self._first_inputs()
-        if reason := variant.unsupported(matrices[0]):
+        first = self._first_inputs()
+        rows, *_ = point.operation.sizes_and_dtype(first)
+        if reason := variant.unsupported(point.operation.matrices(first)[0]):
             raise Ended(Status.UNSUPPORTED, reason)
 
         stage("first call")
         if not self.device.is_cpu:
             from . import compiled_stats  # needs cuda.bindings
 
-            row |= compiled_stats.first_call(variant.name, call, matrices)
+            row |= compiled_stats.first_call(variant.name, point.op, call, first)
         if self.known:
             accuracies, row["message"], flags = [], self.known.message, self.known.flags
         else:
-            accuracies = [self._check(call, matrices)]
+            accuracies = [self._check(call, first)]
             flags = {"edge_cases"} if row["message"] else set()
         if point.interpreted:
-            message = f"correctness check passed on {len(matrices[0])} of {point.M} rows; not timed"
+            message = f"correctness check passed on {rows} of {point.M} rows; not timed"
             row["flags"] = " ".join(flags)
             raise Ended(Status.INTERPRETED, "; ".join(filter(None, (message, row["message"]))))
 
         stage("drawing buffers")
-        rotation = inputs.rotation(point, self.device, matrices)
+        rotation = inputs.rotation(point, self.device, first)
         timed = timing.time_variant(point, self.device, call, rotation, self.journal, self.known)
         stage("correctness check after timing")
         _end_if_wrong("integrity", self.replaced())
@@ -116,11 +118,11 @@ class _Run(NamedTuple):
             raise Ended(Status.UNSUPPORTED, str(error)) from error
         if self.device.is_cpu and "cuda" in kernels.packages(variant.name):
             self.journal.stage("compiling for GPUs that are not here")
-            _compile_only(variant, self.point, self.journal.row)
+            _compile_only(variant, call, self.point, self.journal.row)
         return variant, call
 
     def _first_inputs(self) -> Inputs:
-        """Return the matrices of the first call, if the device has memory for all of the point."""
+        """Return the inputs of the first call, if the device has memory for all of the point."""
         point, rows = self.point, self.point.M
         if point.interpreted:
             numpy.seterr(all="ignore")  # Triton's interpreter computes -inf - -inf with NumPy
@@ -135,38 +137,40 @@ class _Run(NamedTuple):
             )
         return inputs.draw_at(replace(point, M=rows), self.device.torch_device, 0)
 
-    def _check(self, call: Call, matrices: Inputs) -> correctness.Accuracy:
+    def _check(self, call: Call, first: Inputs) -> correctness.Accuracy:
         """Check a call before it is timed; write to the row what is wrong on special values."""
         point, row = self.point, self.journal.row
         self.journal.stage("correctness check")
         torch_device = self.device.torch_device
-        rows = correctness.rows_to_check(len(matrices[0]), point.N, point.seed, torch_device)
-        accuracy = correctness.check_call(call, matrices, rows, point.op, point.interpreted)
+        count, *_ = point.operation.sizes_and_dtype(first)
+        rows = correctness.rows_to_check(count, point.N, point.seed, torch_device)
+        accuracy = correctness.check_call(call, first, rows, point.op, point.interpreted)
         row |= accuracy.columns()
         # Before the check's result, because the check uses functions that are watched.
         _end_if_wrong("integrity", self.replaced())
         _end_if_wrong("correctness check", accuracy.problem)
         self.journal.stage("edge cases")
-        ordinary, special = edge_cases.check(point, self.device, call, matrices)
+        ordinary, special = edge_cases.check(point, self.device, call, first)
         _end_if_wrong("edge case", ordinary)
         _end_if_wrong("integrity", self.replaced())
         row["message"] = f"wrong on special values: {special}" if special else ""
         return accuracy
 
 
-def _compile_only(variant: kernels.Variant, point: Point, row: dict) -> None:
+def _compile_only(variant: kernels.Variant, call: Call, point: Point, row: dict) -> None:
     """Compile CUDA C++ for ARCHITECTURES, and end the point. Raises Ended, and compilers' errors.
 
-    A variant without a ``plan`` is not compiled.
+    A function that is not one of ``launch.functions``, which hold their planner, is not compiled.
     """
+    from kernels.cuda import launch, nvrtc
+
     begin, size, dtype = time.perf_counter(), (point.M, point.N), getattr(torch, point.dtype)
     compiled = []  # the architectures that take a kernel of the point
-    if plan := getattr(variant.module, "plan", None):
-        from kernels.cuda import nvrtc
-
+    if isinstance(call, functools.partial) and call.func is launch.run:
         # a tensor without memory, with rows aligned as in a new one
-        x, log = torch.empty(size, dtype=dtype, device="meta"), point.op.startswith("log_softmax")
-        compiled = [arch for arch in ARCHITECTURES if nvrtc.build_for(plan, x, log, arch)]
+        x = torch.empty(size, dtype=dtype, device="meta")
+        planned = *call.args, x, call.keywords["log"]
+        compiled = [arch for arch in ARCHITECTURES if nvrtc.build_for(*planned, arch)]
     row["compile_s"] = time.perf_counter() - begin
     one = torch.empty(1, point.N, dtype=dtype).expand(size)
     reason = variant.unsupported(one) or "it is not timed without a GPU"
@@ -190,6 +194,6 @@ def _needed_bytes(rows: int, point: Point, device: Device) -> int:
     # copies to compare, and a mask
     needed += sum(operand.bytes(rows, point.N, itemsize) for operand in operation.inputs) + matrix
     needed += operation.baseline_matrices * itemsize * matrix
-    # ten arrays of float64, and as many again for each further input
+    # ten arrays of float64, and as many again for each further matrix that is read
     checked = min(matrix, correctness.ELEMENTS_CHECKED)
-    return needed + 80 * len(operation.inputs) * checked
+    return needed + 80 * sum(operand.is_matrix for operand in operation.inputs) * checked

@@ -19,7 +19,7 @@ from .stats import paired_ratio
 from .status import Status
 
 AA_TOLERANCE = 0.01  # an A/A interval that excludes 1 by more than this sets a flag
-COPY_TOLERANCE = 1.02  # a bandwidth above this share of the copy's is a measuring error
+ROOFLINE_TOLERANCE = 1.02  # share of the roofline's bandwidth above which it is mismeasured
 # Share of lines that a cold call may find in L2. An H200 sets 3/16 of L2 aside for persisting
 # lines. A kernel that keeps so much of a rotation over three L2 would find 6 % of its lines there.
 MAX_FOUND = 0.05
@@ -102,16 +102,17 @@ def _add_controls(clock: Clock, point: Point, device: Device, known: FirstReplic
     """Make the rooflines, and torch's own operation twice, series of the clock. Return columns."""
     columns, operation = {}, point.operation
     if device.is_cpu:
-        clock.add(controls.HOST_ROOFLINES[operation.roofline], base.COPY)
+        copy = controls.HOST_ROOFLINES[operation.roofline]
+        clock.add(controls.on_buffers(operation, operation.roofline, copy), base.COPY)
     else:
         from .clock import read_meet_write, roofline  # need Triton and cuda-core
 
-        copies = roofline.candidates(operation.roofline, clock.rotation[0])
+        buffers = clock.rotation[0]
+        copies = roofline.candidates(operation, buffers)
         form = known.copy_form if known else clock.fastest(copies)
         clock.add(copies[form], base.COPY)
         columns |= {"copy_form": form, "copy_block_bytes": roofline.block_bytes(form)}
-        meets = read_meet_write.candidates(clock.rotation[0][0]) if operation.meets else {}
-        if meets:
+        if meets := read_meet_write.candidates(operation, buffers):
             form = known.meet_form if known else clock.fastest(meets)
             clock.add(meets[form], base.MEET)
             columns["meet_form"] = form
@@ -143,7 +144,7 @@ def derive_columns(point: Point, samples: list[Sample]) -> dict:
         "aa_ratio": aa.value,
         "aa_low": aa.low,
         "aa_high": aa.high,
-        # the inputs, read once, and the output, written once
+        # the inputs, read once, and the outputs, written once
         "throughput_gbps": point.call_bytes / time_us / 1000,
     }
 
@@ -152,14 +153,14 @@ def find_flags(columns: dict, call_bytes: int, calls: int, cache_bytes: int) -> 
     """Return the flags of a row with these columns, whose rotation has ``calls`` calls.
 
     ``aa_biased`` is only a gross check: for smaller biases the analysis widens the intervals.
-    ``faster_than_copy``: only a call that exceeds the cache can prove that. ``launch_bound``: an
-    eager caller waits for the host, not for the kernel.
+    ``faster_than_roofline``: only a call that exceeds the cache can prove that. ``launch_bound``:
+    an eager caller waits for the host, not for the kernel.
     """
     flags = []
     if columns["aa_low"] > 1 + AA_TOLERANCE or columns["aa_high"] < 1 - AA_TOLERANCE:
         flags.append("aa_biased")
-    if call_bytes > cache_bytes and columns["of_copy"] > COPY_TOLERANCE:
-        flags.append("faster_than_copy")
+    if call_bytes > cache_bytes and columns["of_copy"] > ROOFLINE_TOLERANCE:
+        flags.append("faster_than_roofline")
     if columns.get("latency_us", 0) > columns["time_us"]:
         flags.append("launch_bound")
     too_few = calls * call_bytes <= ROTATION_CACHES * cache_bytes

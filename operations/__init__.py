@@ -1,10 +1,13 @@
 """Know the operations: what is computed, and what a right result is. One file each.
 
 An operation is a file of this folder whose name does not begin with an underscore. It ends with
-``OPERATION = Operation(...)``, which says everything that measuring needs: operands, values, the
-right result with its error bound, the baseline and the roofline. There is no list to edit: the name
-of the file is the operation's, and a variant computes it by a function of that name. A file from
-elsewhere becomes an operation by ``add``.
+``OPERATION = Operation(...)``, which says everything that measuring needs: inputs and outputs,
+their values, the right result with its error bound, the baseline and the roofline. There is no list
+to edit: the name of the file is the operation's, and a variant computes it by a function of that
+name. A file from elsewhere becomes an operation by ``add``.
+
+A function of a variant takes the inputs and ``out=None``, and returns ``out`` or new tensors. Where
+an operation has several outputs, what it returns is a tuple of them, and so is ``out``.
 
 This module imports no torch, so that a sweep can be planned on a machine without it. The files do.
 """
@@ -13,10 +16,11 @@ import functools
 import importlib
 import importlib.util
 import math
+import operator
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -28,6 +32,11 @@ FOLDER = Path(__file__).parent
 NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")  # part of a row's path
 _added: dict[str, Path] = {}  # name -> file from elsewhere
 ITEMSIZES = {"float32": 4, "int64": 8}  # bytes of an operand's own dtype
+SHAPES = ("M", "N"), ("M",), ("N",)
+DEFAULT = "softmax"  # operation of a point that names none
+# Rooflines, and how many matrices they read and write.
+ROOFLINES = {"copy": (1, 1), "add": (2, 1), "read": (1, 0)}
+MEETING_ROOFLINES = {"read_meet_write": (1, 1), "read_meet": (1, 0)}
 
 # What float32 arithmetic may do to a result. The bounds of all operations are made of these.
 ROUNDOFF = 2.0**-24  # half the distance from 1 to the next number
@@ -46,7 +55,16 @@ class Operand:
 
     name: str
     shape: tuple[str, ...] = ("M", "N")  # in terms of the matrix: M rows of N elements
-    dtype: str | None = None  # torch's name for it; None: the point's
+    dtype: str | None = None  # a key of ITEMSIZES, torch's name; None: the point's
+
+    def __post_init__(self):
+        """Raise BadOperation for a shape or a dtype that measuring does not know."""
+        if self.shape not in SHAPES or self.dtype not in (None, *ITEMSIZES):
+            raise BadOperation(
+                f"operand {self.name!r} has shape {self.shape} and dtype {self.dtype!r}; allowed "
+                f"shapes: {', '.join(map(str, SHAPES))}; dtypes: None (the point's), "
+                f"{', '.join(ITEMSIZES)}"
+            )
 
     def sizes(self, M: int, N: int) -> tuple[int, ...]:
         """Return the shape in numbers."""
@@ -60,6 +78,21 @@ class Operand:
     def has_rows(self) -> bool:
         """Return whether each row has a part of it."""
         return self.shape[0] == "M"
+
+    @property
+    def is_matrix(self) -> bool:
+        """Return whether it has a number of the point's dtype for each element of the matrix."""
+        return self.shape == ("M", "N") and self.dtype is None
+
+
+@dataclass(frozen=True)
+class Output(Operand):
+    """Describe a tensor that a call writes.
+
+    ``row_terms(y)``: terms whose sum over a row means something, and is compared; None: none do.
+    """
+
+    row_terms: "Callable[[torch.Tensor], torch.Tensor] | None" = None
 
 
 class Exact(NamedTuple):
@@ -80,37 +113,95 @@ class Operation:
     """Say what an operation is. All functions take and return tensors of any device.
 
     ``inputs_of(x, draw)``: the inputs for a matrix x (M, N) of the distribution; ``draw(operand)``
-    returns standard normal numbers of the operand's shape and dtype.
+    returns standard normal numbers of the operand's shape and dtype; for int64, indices of a row's
+    elements, uniform on [0, N).
     ``undefined(x, draw)``: a description, and inputs that have no finite result in some rows: x has
     rows of -inf alone, and rows with one infinity or NaN. None: ``inputs_of`` makes them from x.
-    ``exact(*inputs, dtype)``: the result for inputs in float64, of an output of this dtype.
+    ``exact(*inputs, dtype)``: the result for inputs in float64, or int64, where the point has this
+    dtype: an ``Exact``, or a tuple with one for each output.
     ``baseline(*inputs, out)``: torch's own way, which writes to ``out``.
-    ``row_terms(y)``: terms whose sum over a row means something, and is compared; None: none do.
     """
 
     inputs: tuple[Operand, ...]
     inputs_of: InputsOf
-    exact: Callable[..., Exact]
+    exact: Callable[..., Exact | tuple[Exact, ...]]
     baseline: Callable[..., object]
     aten: tuple[str, ...]  # operators of torch to which the baseline dispatches
+    outputs: tuple[Output, ...] = (Output("y"),)
+    baseline_variant: str = ""  # variant that calls the baseline; "": torch_ and the operation
     watched: tuple[str, ...] = ()  # torch's functions that those below call; no kernel may replace
-    row_terms: Callable[["torch.Tensor"], "torch.Tensor"] | None = None
     undefined: Callable[..., tuple[str, Inputs]] | None = None
-    output: Operand = Operand("y")
-    # The fastest way to move the same bytes: "copy" one matrix, or "add" two into a third.
+    # The fastest way to move the same bytes: "copy" one matrix, "add" two into a third, or "read"
+    # one. It reads the first inputs that are matrices, and writes the first output that is one.
     roofline: str = "copy"
-    meets: bool = True  # nothing can be written before a row is read: "read, meet, write" applies
+    # The fastest way for few long rows, whose blocks meet before the first of them knows its
+    # result: "read_meet_write" a matrix, or "read_meet". None: each element can be written at once.
+    meeting_roofline: str | None = "read_meet_write"
     baseline_matrices: int = 0  # (M, N) of the point's dtype, that the baseline allocates in a call
     name: str = ""  # its file's
 
-    def call_bytes(self, M: int, N: int, itemsize: int) -> int:
-        """Return the bytes of a call's inputs and output, the least that a kernel moves."""
-        return sum(o.bytes(M, N, itemsize) for o in (*self.inputs, self.output))
+    def __post_init__(self):
+        """Raise BadOperation for a roofline that does not exist, or that lacks its matrices."""
+        fields = ("roofline", ROOFLINES), ("meeting_roofline", MEETING_ROOFLINES | {None: (0, 0)})
+        has = [sum(o.is_matrix for o in part) for part in (self.inputs, self.outputs)]
+        for field, allowed in fields:
+            if (value := getattr(self, field)) not in allowed:
+                known = ", ".join(map(repr, allowed))
+                raise BadOperation(f"{field} = {value!r}; allowed: {known}")
+            if any(map(operator.lt, has, needed := allowed[value])):
+                raise BadOperation(
+                    f"{field} = {value!r} reads {needed[0]} and writes {needed[1]} matrices (M, N) "
+                    f"of the point's dtype; the operation has {has[0]} inputs and {has[1]} outputs "
+                    "of this kind; choose another roofline"
+                )
 
-    def rows_of(self, inputs: Inputs, rows) -> Inputs:
-        """Return these rows of the inputs, copied; an operand without rows stays whole."""
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """Return the inputs, then the outputs."""
+        return *self.inputs, *self.outputs
+
+    def call_bytes(self, M: int, N: int, itemsize: int) -> int:
+        """Return the bytes of a call's inputs and outputs, the least that a kernel moves."""
+        return sum(operand.bytes(M, N, itemsize) for operand in self.operands)
+
+    def sizes_and_dtype(self, tensors: Inputs) -> "tuple[int, int, torch.dtype]":
+        """Return M, N and the dtype of a point, from the inputs of a call, or all its tensors."""
+        sizes, dtypes = {}, {}
+        for operand, x in zip(self.operands, tensors, strict=False):
+            sizes |= zip(operand.shape, x.shape, strict=True)
+            dtypes[operand.dtype] = x.dtype
+        return sizes["M"], sizes["N"], dtypes[None]
+
+    def matrices(self, inputs: Inputs) -> Inputs:
+        """Return the inputs that are matrices of the point's dtype: at least one."""
         pairs = zip(self.inputs, inputs, strict=True)
-        return tuple(x[rows] if operand.has_rows else x.clone() for operand, x in pairs)
+        return tuple(x for operand, x in pairs if operand.is_matrix)
+
+    def exact_outputs(self, inputs: Inputs, dtype: "torch.dtype") -> tuple[Exact, ...]:
+        """Return the results for inputs of any dtype, one for each output."""
+        wide = (x.double() if x.is_floating_point() else x for x in inputs)
+        return as_tuple(self.exact(*wide, dtype))
+
+
+def as_tuple(out: object) -> tuple:
+    """Return the outputs of a call as a tuple, also where there is only one."""
+    return out if type(out) is tuple else (out,)
+
+
+def as_out(outputs: tuple) -> object:
+    """Return the outputs as a call takes them: a tuple only if there are several."""
+    return outputs if len(outputs) > 1 else outputs[0]
+
+
+def rows_of(
+    operands: Iterable[Operand],
+    tensors: Iterable,
+    copy_rows: Callable,
+    copy_whole: Callable = lambda x: x.clone(),
+) -> tuple:
+    """Return what ``copy_rows`` copies of each tensor that has rows, and the others whole."""
+    pairs = zip(operands, tensors, strict=True)
+    return tuple((copy_rows if operand.has_rows else copy_whole)(x) for operand, x in pairs)
 
 
 def names() -> tuple[str, ...]:
@@ -167,7 +258,8 @@ def load(name: str) -> Operation:
         spec.loader.exec_module(module)
     else:
         module = importlib.import_module(f"{__name__}.{name}")
-    found = getattr(module, "OPERATION", None)
-    if not isinstance(found, Operation):
+    operation = getattr(module, "OPERATION", None)
+    if not isinstance(operation, Operation):
         raise BadOperation(f"{path} defines no OPERATION = Operation(...)")
-    return replace(found, name=name)
+    variant = operation.baseline_variant or f"torch_{name}"
+    return replace(operation, name=name, baseline_variant=variant)

@@ -7,7 +7,7 @@ that drops the sum would pass. So the rounding errors of both terms and of the s
 
 import torch
 
-from . import InputsOf, Operand, Operation
+from . import InputsOf, Operand, Operation, Output
 
 INPUTS = Operand("g"), Operand("y")  # the gradient by y, and the output of the forward
 
@@ -41,11 +41,11 @@ def gradient_of(forward, **own) -> Operation:
     make = _inputs_of(forward)
     return Operation(
         inputs=INPUTS,
-        output=Operand("dx"),
+        outputs=(Output("dx", row_terms=lambda dx: dx),),
+        baseline_variant="torch_softmax",
         inputs_of=make,
         undefined=_undefined(make),
-        row_terms=lambda dx: dx,
         roofline="add",
-        meets=False,
+        meeting_roofline=None,
         **own,
     )

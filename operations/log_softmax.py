@@ -2,7 +2,7 @@
 
 import torch
 
-from . import FAST_EXP, ROUNDOFF, STEPS, Exact, Operand, Operation
+from . import FAST_EXP, ROUNDOFF, STEPS, Exact, Operand, Operation, Output
 
 
 def exact(x: torch.Tensor, dtype: torch.dtype) -> Exact:
@@ -14,7 +14,8 @@ OPERATION = Operation(
     inputs=(Operand("x"),),
     inputs_of=lambda x, draw: (x,),
     exact=exact,
-    row_terms=torch.exp,
+    outputs=(Output("y", row_terms=torch.exp),),
+    baseline_variant="torch_softmax",
     baseline=lambda x, out: torch.log_softmax(x, dim=-1, out=out),
     aten=("log_softmax.int_out", "_log_softmax.out"),
     watched=("torch.log_softmax",),

@@ -2,7 +2,7 @@
 
 import torch
 
-from . import FAST_EXP, ROUNDOFF, SMALLEST_NORMAL, STEPS, Exact, Operand, Operation
+from . import FAST_EXP, ROUNDOFF, SMALLEST_NORMAL, STEPS, Exact, Operand, Operation, Output
 
 
 def exact(x: torch.Tensor, dtype: torch.dtype) -> Exact:
@@ -20,7 +20,7 @@ OPERATION = Operation(
     inputs=(Operand("x"),),
     inputs_of=lambda x, draw: (x,),
     exact=exact,
-    row_terms=lambda y: y,
+    outputs=(Output("y", row_terms=lambda y: y),),
     baseline=lambda x, out: torch.softmax(x, dim=-1, out=out),
     aten=("softmax.int_out", "_softmax.out"),
     watched=("torch.softmax",),

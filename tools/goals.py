@@ -14,13 +14,13 @@ from analysis import claims, palette, published, ranking, stats
 from analysis.claims.claim import INCONCLUSIVE, NO_DATA
 from analysis.frame import once
 from analysis.markdown import counted, percent, table, with_interval
-from analysis.schema import BASELINE, ITEMSIZE, SIZE
+from analysis.schema import ITEMSIZE, SIZE
 from analysis.stats import Estimate, spread
 from measure import ROOT
 from tools import record
 from tools.inserts import bullets
 
-OURS = "frontier"
+OURS, TORCH = "frontier", "torch_softmax"
 LEVEL_WITH, NEAR = 1 + stats.TIE, 1.04  # times over the fastest
 OF_ROOFLINE = 0.95
 SHARE = 0.95  # of the sizes of most goals
@@ -88,7 +88,7 @@ def leads(ranks: pd.DataFrame, rivals: Collection[str]) -> dict[tuple, Estimate]
     best = {at: stats.estimate(row) for at, row in others.set_index(matrix).iterrows()}
     found = defaultdict(list)
     for at, row in ranks[ranks["variant"] == OURS].set_index(matrix).iterrows():
-        if rival := Estimate(0.0) if set(rivals) == {BASELINE} else best.get(at):
+        if rival := Estimate(0.0) if set(rivals) == {TORCH} else best.get(at):
             found[at[: len(SIZE)]].append(stats.estimate(row).over(rival))
     return {size: stats.geometric_mean(several) for size, several in found.items()}
 
@@ -166,7 +166,7 @@ def rivals(rows: pd.DataFrame) -> str:
     for gpu in order(rows):
         own = ranks[ranks["gpu"] == gpu]
         peers = {each for each in own["variant"] if each.startswith("peer_")}
-        for rival in (BASELINE, *sorted(peers, key=palette.order)):
+        for rival in (TORCH, *sorted(peers, key=palette.order)):
             if found := leads(own, {rival}).values():
                 ends = [lead.bounds for lead in found]
                 won, lost = sum(low > 1 for low, _ in ends), sum(high < 1 for _, high in ends)

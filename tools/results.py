@@ -11,11 +11,11 @@ import pandas as pd
 from analysis import frame, merge, ranking
 from analysis.claims.claim import FAILS, HOLDS
 from analysis.markdown import counted, counts, number, percent, table, with_interval
-from analysis.schema import BASELINE, ITEMSIZE, OTHER_BOARD, SIZE, SWEEP_MATRIX
+from analysis.schema import ITEMSIZE, OTHER_BOARD, SIZE, SWEEP_MATRIX
 from analysis.schema import MARKS as MARKED
 from measure import ROOT
 from tools import goals
-from tools.goals import OURS, carries, findings, furthest, goal_table, lacking, order
+from tools.goals import OURS, TORCH, carries, findings, furthest, goal_table, lacking, order
 from tools.inserts import bullets, print_block
 
 SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
@@ -142,7 +142,7 @@ def summary(rows: pd.DataFrame) -> str:
 
 def _over_torch(ranks: pd.DataFrame, gpus: list[str]) -> dict[str, str]:
     """Return the mean speed over torch by GPU: of all its sizes, and of those of all GPUs."""
-    leads, texts = goals.leads(ranks, {BASELINE}), {}
+    leads, texts = goals.leads(ranks, {TORCH}), {}
     sizes = pd.MultiIndex.from_tuples(leads, names=SIZE)
     by_gpu = pd.Series([*leads.values()], sizes, dtype=object).unstack("gpu")
     by_gpu = by_gpu.reindex(columns=gpus)
@@ -203,7 +203,7 @@ def backward(rows: pd.DataFrame) -> str:
         for gpu in order(rows):
             part = rows[(rows["op"] == op) & (rows["gpu"] == gpu) & (rows["status"] == "ok")]
             part = part[part["M"] * part["N"] > 10**8]
-            torch = part["variant"] == BASELINE
+            torch = frame.is_baseline(part)
             best = part[~torch].groupby(["dtype", "N"])["of_copy"].max()
             n, dtype = (best.index.get_level_values(each) for each in ("N", "dtype"))
             aligned, long = n * dtype.map(ITEMSIZE) % 16 == 0, n > 65536

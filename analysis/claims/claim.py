@@ -10,16 +10,17 @@ import pandas as pd
 from analysis import markdown as md
 from analysis import stats
 from analysis.frame import is_ranked, legend
-from analysis.schema import BASELINE
 from analysis.stats import Estimate
 
 HOLDS, FAILS, INCONCLUSIVE, NO_DATA = "holds", "does not hold", "inconclusive", "no data"
 
 
 class Protocol(NamedTuple):
-    """The points that a claim is about, all of the operation softmax, as in claims.yaml."""
+    """The points that a claim is about, as in claims.yaml. `baseline`: torch's own variant."""
 
     name: str
+    op: str
+    baseline: str
     shapes: dict[int, int]
     distributions: list[str]
     variants: list[str]
@@ -36,7 +37,7 @@ class Protocol(NamedTuple):
 
     def select(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return its rows, at most one for each (variant, N) of one gpu, dtype and sweep."""
-        fits = (rows["op"] == "softmax") & (rows["M"] == rows["N"].map(self.shapes))
+        fits = (rows["op"] == self.op) & (rows["M"] == rows["N"].map(self.shapes))
         for distribution in self.distributions:
             chosen = rows[fits & (rows["distribution"] == distribution)]
             if chosen["variant"].isin(self.variants).any():
@@ -112,20 +113,22 @@ class Evidence:
 
     def is_timed(self, variant: str, n: int) -> bool:
         """Return whether a variant's speed at `n` is known; torch's is, from other processes."""
-        return (variant, n) in self._timed or (variant == BASELINE and self._paired)
+        is_torch = variant == self.protocol.baseline
+        return (variant, n) in self._timed or (is_torch and self._paired)
 
     def _speed(self, variant: str, n: int) -> Estimate:
         """Return the speed of a variant at `n`: over torch, or as 1/µs in a published table."""
         if not self.is_timed(variant, n):
             raise NoDataError(f"{variant} at N = {n} {_untimed(self.row(variant, n))}")
-        if self._paired and variant == BASELINE:
+        if self._paired and variant == self.protocol.baseline:
             return Estimate(0.0)
         return stats.estimate(self.rows[variant, n])
 
     def speed_ratio(self, fast: str, slow: str, n: int) -> Estimate:
         """Return how many times faster `fast` is than `slow` at `n`; NoDataError if unknown."""
         speeds = self._speed(fast, n), self._speed(slow, n)
-        boards = {self.rows[name, n]["gpu_uuid"] for name in {fast, slow} - {BASELINE}}
+        others = {fast, slow} - {self.protocol.baseline}
+        boards = {self.rows[name, n]["gpu_uuid"] for name in others}
         if len(boards) > 1:
             raise NoDataError(f"{fast} and {slow} were timed on two boards at N = {n}")
         self.used |= {(fast, n), (slow, n)}

@@ -14,7 +14,6 @@ from contextlib import suppress
 from analysis import markdown as md
 from analysis import stats
 from analysis.claims.claim import FAILS, HOLDS, INCONCLUSIVE, Evidence, Finding, NoDataError
-from analysis.schema import BASELINE
 from analysis.stats import Estimate
 
 ABOVE, BELOW, UNCLEAR = "above", "below", "unclear"
@@ -129,7 +128,7 @@ def largest_difference(
 
     Half a unit of the last of `decimals` of `stated` is allowed.
     """
-    rows = [evidence.row(name, n) for name in (variant, BASELINE)]
+    rows = [evidence.row(name, n) for name in (variant, evidence.protocol.baseline)]
     e, t = (row["max_abs_error"] if row["status"] == "ok" else math.nan for row in rows)
     if not (math.isfinite(e) and math.isfinite(t)):
         raise NoDataError("an error against float64 is not in the rows")
@@ -144,8 +143,9 @@ def largest_difference(
 
 def torch_ahead(evidence: Evidence, of: str, n: int) -> Finding:
     """Judge torch over a variant at the smallest size of the protocol."""
-    ratio = evidence.speed_ratio(BASELINE, of, n)
-    sides = sides_of(evidence.speed_ratios(BASELINE, of, least=1))
+    torch = evidence.protocol.baseline
+    ratio = evidence.speed_ratio(torch, of, n)
+    sides = sides_of(evidence.speed_ratios(torch, of, least=1))
     decided = on_all([side_of(ratio)])
     why = (
         f"torch is {text(ratio)} as fast at N = {n}{too_close(decided)}; "

@@ -11,10 +11,9 @@ from matplotlib.ticker import PercentFormatter
 
 from analysis import palette, ranking
 from analysis.figures import style
-from analysis.frame import distinct, is_ranked, mark
+from analysis.frame import distinct, is_baseline, is_ranked, mark
 from analysis.markdown import percent
 from analysis.panels import CONTROL, Selection, panels, rule_of_m
-from analysis.schema import BASELINE
 
 Parts = dict[str, pd.DataFrame]  # title -> rows of a panel
 NAMES = {"throughput_gbps": "throughput (GB/s)", "of_copy": "% of copy bandwidth"}
@@ -26,7 +25,12 @@ MAX_MARKERS, SPARSE = 20, 0.05  # a longer line has a marker only every SPARSE d
 BARS = "bars: 95 % interval of the ratio to torch, spread between processes included"
 BOLD = f"bold: torch and the {HIGHLIGHTED} kernels that are most often in the best set"
 POINT = ["op", "M", "N", "variant"]
-HERO = ("torch_softmax", "peer_compile", "peer_liger", "peer_quack", "frontier")
+# The rows of the figure for the top of README.md, by column.
+HERO = {
+    "variant": ("torch_softmax", "peer_compile", "peer_liger", "peer_quack", "frontier"),
+    "op": ("softmax",),
+    "dtype": ("float32", "bfloat16"),
+}
 SHARES = (0, 1, 4, 10, 30, 100, 300)  # per cent; linear up to 1, then logarithmic
 NEAR = 5  # per cent behind the fastest: the legend of a profile has this share
 PROFILE = (
@@ -48,13 +52,12 @@ def draw_over_n(selection: Selection, value: str) -> Figure:
 
 
 def draw_hero(selection: Selection) -> Figure:
-    """Draw the fraction of copy bandwidth over N of HERO, for softmax in float32 and bfloat16.
+    """Draw the fraction of copy bandwidth over N of HERO, a panel for each dtype.
 
     The rows are those of the GPU and the M with the most of these variants; of several, with the
     most processes, and then the most sizes. A point of several sweeps is their median.
     """
-    wanted = {"variant": HERO, "op": ["softmax"], "dtype": ["float32", "bfloat16"]}
-    rows = selection.own[selection.own[list(wanted)].isin(wanted).all(axis=1)]
+    rows = selection.own[selection.own[list(HERO)].isin(HERO).all(axis=1)]
     title, parts, notes = "How near each kernel comes to copy bandwidth", {}, []
     timed = rows[is_ranked(rows, any_board=True)]
     if len(timed):
@@ -66,7 +69,7 @@ def draw_hero(selection: Selection) -> Figure:
         merged = groups.first().assign(**medians, flags=groups["flags"].agg(" ".join))
         dtypes = merged.index.unique("dtype")[::-1]
         parts = {dtype: merged.loc[[dtype]].reset_index() for dtype in dtypes}
-        title += f": softmax, M = {m}, {timed['gpu_name'].iloc[0]}"
+        title += f": {timed['op'].iloc[0]}, M = {m}, {timed['gpu_name'].iloc[0]}"
         sweeps = ", ".join(distinct(timed["sweep"]))
         notes = [f"sweeps {sweeps}; a point of several is their median", BARS]
     return _draw(parts, "of_copy", title, notes, selection._replace(rows=rows))
@@ -81,7 +84,7 @@ def draw_published(selection: Selection, tables: pd.DataFrame) -> Figure:
     rows = pd.concat([own, tables], ignore_index=True)
     of = selection._replace(rows=rows)
     slowest = np.log(tables["time_us"].astype(float)).groupby(tables["variant"]).mean().idxmax()
-    base = BASELINE if BASELINE in set(tables["variant"]) else slowest
+    base = next(iter(tables.loc[is_baseline(tables), "variant"]), slowest)
     # a published table without torch has times alone
     speed = rows["speedup"].astype(float).fillna(1 / rows["time_us"])
     shape = [rows[name] for name in ("gpu", "origin", *POINT[:3])]

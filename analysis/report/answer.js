@@ -105,7 +105,7 @@ function facts(rows, name) {
   const interval = exact ? ` (95 % interval ${number(low)} to ${number(high)})` : "";
   const rate = span("throughput_gbps", fourDigits, (ends) => ` (${ends} GB/s)`);
   return [
-    name !== PAGE.baseline && span("speedup", number, (ends) => `${ends}× torch${interval}`),
+    !PAGE.baselines.includes(name) && span("speedup", number, (ends) => `${ends}× torch${interval}`),
     span("of_copy", percent, (ends) => `${ends} of copy bandwidth${rate}`),
     span("of_meet", percent, (ends) => `${ends} of reading, meeting and writing`),
     ...rows.map((row) => `${fourDigits(row.time_us)}${row.mark} µs at ${sizeName(row)}`),
@@ -113,7 +113,7 @@ function facts(rows, name) {
 }
 
 function lead(near, { names, why, depends }) {
-  const torch = names[0] === PAGE.baseline;
+  const torch = PAGE.baselines.includes(names[0]);
   if (why) return `${names[0]} is the fastest of those timed at ${sizeName(near[0])}, but ${why}.`;
   if (depends) return near.map((size) => `${named(size)} at ${sizeName(size)}`).join("; ") + ".";
   const size = near.find((each) => !each.no_winner);
@@ -182,7 +182,7 @@ function tables(sizes) {
     const name = row.variant + (row.rank === null ? " (baseline)" : "");
     const time = right(`${fourDigits(row.time_us)}${row.mark} µs`);
     const made = tableRow(cell(dot(row.variant), name), time, ...numbers(row));
-    made.classList.toggle("torch", row.variant === PAGE.baseline);
+    made.classList.toggle("torch", PAGE.baselines.includes(row.variant));
     made.style.setProperty("--share", `${(100 * least) / row.time_us}%`);
     return made;
   }));

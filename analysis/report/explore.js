@@ -122,10 +122,12 @@ for (const row of PAGE.rows) {
   row.words = ` ${words.join(" ")} `.toLowerCase();
 }
 
+const OPS_AND_DTYPES = new Set(PAGE.rows.flatMap(({ op, dtype }) => [op, dtype]));
+
 function list() {
-  // A number or a size must be a whole word, so that 512 does not find 5120.
+  // A number, a size, an operation or a dtype must be a whole word, so that 512 does not find 5120.
   const words = filter.words.value.toLowerCase().split(/\s+/).map((word) =>
-    /^\d[\dx]*$|^(b?float|softmax)/.test(word) ? ` ${word} ` : word);
+    /^\d[\dx]*$/.test(word) || OPS_AND_DTYPES.has(word) ? ` ${word} ` : word);
   const own = (row) => !filter.own.checked || !asked || comparable(row, asked);
   const rows = PAGE.rows.filter((row) => own(row) && words.every((word) => row.words.includes(word)));
   say("#rows tbody", ...rows.slice(0, MOST_ROWS).map((row) => {

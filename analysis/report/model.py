@@ -42,11 +42,11 @@ def build(
     measured = ranks["origin"] == "measured"
     here = ranks[measured] if measured.any() else ranks
     rows = measurements[measurements["gpu"].isin(here["gpu"])]
-    sizes = ranking.over_sweeps(ranks)
+    sizes, ops = ranking.over_sweeps(ranks), distinct(here["op"])
     names = dict(zip(ranks["gpu"], ranks["gpu_name"], strict=True))
     own = sizes[sizes["gpu"].isin(here["gpu"])].groupby("gpu")
     return {
-        "title": "Fastest softmax for your shape",
+        "title": f"Fastest {ops[0] if len(ops) == 1 else 'kernel'} for your shape",
         "gpus": [gpu_line(*key, part) for key, part in ranks.groupby(["origin", "gpu"])],
         "notes": notes(here),
         "cautions": [*trust.biased(rows), *legend(here["flags"])],

@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis import markdown as md
 from analysis import schema
-from analysis.frame import once
+from analysis.frame import is_baseline, once
 from analysis.markdown import percent
 from analysis.stats import spread
 
@@ -133,7 +133,7 @@ def _failures(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 
 
 def _accuracy(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
-    right = rows[(rows["status"] != "incorrect") & (rows["variant"] != schema.BASELINE)]
+    right = rows[(rows["status"] != "incorrect") & ~is_baseline(rows)]
     worst = right.groupby("dtype")["max_rel_error"].max().items()
     text = "the largest relative error against float64, of results that pass and are not torch's, "
     text += f"is {', '.join(f'{error:.1e} in {dtype}' for dtype, error in worst)}."

@@ -14,12 +14,12 @@ from markupsafe import Markup
 
 import kernels
 from analysis import frame, markdown, palette, ranking, row_files
-from analysis.frame import mark, outcomes
+from analysis.frame import distinct, is_baseline, mark, outcomes
 from analysis.panels import describe_m, rule_of_m, select, split_by_m
 from analysis.published import Published
 from analysis.recorded import read_command
 from analysis.report import model
-from analysis.schema import BASELINE, UNRANKED
+from analysis.schema import UNRANKED
 from kernels.registry import source_scan
 
 HERE = Path(__file__).resolve().parent
@@ -27,8 +27,8 @@ MOST_SHOWN = 40  # lines of a table of the page; its CSV has all
 ABOUT = {
     "frontier": "This project's kernel. “from softmax_bench import softmax” calls it in place of "
     "torch.softmax; docs/explanation/frontier.md says how it works.",
-    BASELINE: "PyTorch's own function, which every other kernel is compared with.",
 }
+ABOUT_TORCH = "PyTorch's own function, which every other kernel is compared with."
 QUANTITIES = ["time_us", "speedup", "of_copy", "throughput_gbps"]
 BOTH = ["gpu", "op", "dtype", "M", "N", "variant", "flags", "mark", *QUANTITIES]
 # The columns of a size over all sweeps, and of a row of one sweep.
@@ -117,18 +117,19 @@ def payload(published: Published, content: dict) -> str:
     ranks = content["ranks"].assign(status=outcomes(content["ranks"]))
     sizes = content["sizes"].sort_values(["origin", "rank"]).assign(distribution="", sweep="")
     drawn, _, styles = select(sizes, published)
+    torch = distinct(drawn["baseline"])
     tables = drawn["origin"] == "published"
     drawn["rank"] = drawn["rank"].mask(tables)
     drawn["gpu"] += tables.map({True: " (published)", False: ""})
     ranks["mark"], drawn["mark"] = (rows["flags"].fillna("").map(mark) for rows in (ranks, drawn))
     found = {
-        "baseline": BASELINE,
+        "baselines": torch,
         "gpus": content["gpu_names"],
         "sizes": records(drawn.reindex(columns=OF_SIZES)),
         "rows": records(ranks[OF_ROWS]),
         "charts": charts(drawn),
         "colours": {name: CLEAR.get(colour, colour) for name, (colour, _) in styles.items()},
-        "about": {name: about(name) for name in styles},
+        "about": {name: ABOUT_TORCH if name in torch else about(name) for name in styles},
     }
     packed = gzip.compress(json.dumps(found, allow_nan=False).encode(), mtime=0)
     return base64.b64encode(packed).decode()
@@ -153,7 +154,7 @@ def charts(drawn: pd.DataFrame) -> list[dict[str, object]]:
             over = "N" if rule_of_m(rows) else "elements"
             lines = [line for _, line in rows.sort_values(over).groupby("variant")]
             lines.sort(key=lambda of: (-of["in_best_set"].sum(), -len(of)))
-            lines.sort(key=lambda of: of["variant"].iloc[0] != BASELINE)
+            lines.sort(key=lambda line: not is_baseline(line).any())
             key = {"gpu": gpu, "op": op, "dtype": dtype, "m": describe_m(rows), "over": over}
             key["roof"] = records(roofline(rows.assign(speedup=rows["of_copy"]), "of_copy", over))
             key["meet"] = records(roofline(rows, "of_meet", over))

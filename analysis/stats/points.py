@@ -6,9 +6,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.frame import different_words, is_ranked
+from analysis.frame import different_words, is_baseline, is_ranked
 from analysis.schema import (
-    BASELINE,
     FAILED_REPLICATE,
     OVER_PROCESSES,
     SEVERITY,
@@ -22,7 +21,7 @@ VARIANT_POINT = [*SWEEP_MATRIX, "variant"]
 
 
 def point_estimates(
-    rows: pd.DataFrame, controls: pd.DataFrame | None = None, baseline: str | None = BASELINE
+    rows: pd.DataFrame, controls: pd.DataFrame | None = None, over_torch: bool = True
 ) -> pd.DataFrame:
     """Return one line per variant and matrix; `rows` has one per process.
 
@@ -31,7 +30,7 @@ def point_estimates(
     and its interval follow from them. `processes` counts the processes that rank. Other numbers are
     merged over these processes as OVER_PROCESSES says, or where none ranks over those of the worst
     status. `controls`: the rows that give the spread and the widening, by default `rows`.
-    `baseline`: the variant whose ratio is exactly 1.
+    `over_torch`: the speed-ups are over torch, whose own is exactly 1.
     """
     rows = _of_worst_status(_with_prior(rows, rows if controls is None else controls))
     groups = rows.groupby(VARIANT_POINT, sort=False)
@@ -41,9 +40,10 @@ def point_estimates(
     points[texts] = groups[texts].agg(different_words)
     points["processes"] = groups["processes"].sum()
     points[["log", "variance", "degrees"]] = _over_processes(groups)
-    is_baseline = points.index.get_level_values("variant") == baseline
-    points.loc[is_baseline & points["log"].notna(), ["log", "variance"]] = 0.0
-    return _with_speedup(points).reset_index()
+    points = points.reset_index()
+    if over_torch:
+        points.loc[is_baseline(points) & points["log"].notna(), ["log", "variance"]] = 0.0
+    return _with_speedup(points)
 
 
 def _with_prior(rows: pd.DataFrame, controls: pd.DataFrame) -> pd.DataFrame:

@@ -1,9 +1,10 @@
-"""Call torch.softmax, the baseline of every comparison.
+"""Call torch's own functions, the baseline of every comparison.
 
 Bytes: on a GPU, torch reads a row once if it has at most 1024 elements or fits in shared memory,
 else two or three times. It writes once. Its backward of softmax first writes g·y, in the dtype, to
 a temporary matrix.
-Source: PyTorch's own operator.
+Its logsumexp makes five passes, over a temporary matrix.
+Source: PyTorch's own operators.
 """
 
 import functools
@@ -20,6 +21,11 @@ def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
 def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
     """Return the row log-softmax of x (M, N); see ``kernels.Variant``."""
     return torch.log_softmax(x, dim=-1, out=out)
+
+
+def logsumexp(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Return log Σ exp(x) of each row of x (M, N), of shape (M,); see ``kernels.Variant``."""
+    return torch.logsumexp(x, dim=-1, out=out)
 
 
 def _backward(function: Callable, out_name: str, g, y, out=None) -> torch.Tensor:

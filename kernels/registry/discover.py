@@ -81,9 +81,9 @@ def add_variant(given: str | Path) -> str:
     path = Path(os.path.abspath(given))  # keeps a symlink: modules beside it are imported
     name, why = path.stem, None
     if not path.exists():
-        why = "no such file; name a .py file that defines a softmax"
+        why = "no such file; name a .py file with a function of an operation's name"
     elif path.suffix != ".py" or not path.is_file():
-        why = "not a Python file; name a .py file that defines a softmax"
+        why = "not a Python file; name a .py file with a function of an operation's name"
     elif bad := why_bad_name(name):
         why = f"{bad}; rename the file"
     elif _added.get(name, path) != path:

@@ -75,9 +75,8 @@ def next_steps(paths: list[Path], output: Path | None) -> str:
     sweep += [f"{key}={value}" for key, value in config.items()]
     lines = [
         f"wrote {written}: the kernel is correct, but slow.",
-        "Make it fast, and describe how in its docstring. For log-softmax or a backward define",
-        "log_softmax(x, out=None), softmax_backward(g, y, out=None) or",
-        "log_softmax_backward(g, y, out=None) in the same file. Then you can",
+        "Make it fast, and describe how in its docstring. For another operation define a function",
+        "of its name in the same file (operations/ has their files). Then you can",
         "  check and time one size:",
         f"    {shlex.join(['python', '-m', 'measure', 'point', *kernel, *size])}",
         *([] if output else ["  run its tests:", f"    python -m pytest tests/kernels -k {name}"]),

@@ -1,13 +1,14 @@
 """Check a call on the inputs of the point, and what it returns."""
 
-import numpy as np
+from collections.abc import Callable
+
 import torch
 
 import operations
 
-from ..clock.base import Call, Inputs
-from ..inputs import empty_output, output_like
-from .tolerance import Accuracy, check_rows
+from ..clock.base import Call, CallBuffers, Inputs, Out, tensors_of
+from ..inputs import empty_out, out_like, spoil
+from .tolerance import Accuracy, check_rows, worst
 
 BITS = {2: torch.int16, 4: torch.int32, 8: torch.int64}  # by bytes of an element
 ELEMENTS_CHECKED = 2**23  # of larger matrices a sample of rows is checked: 64 MB in float64
@@ -24,11 +25,23 @@ def rows_to_check(rows: int, cols: int, seed: int, device: torch.device) -> torc
     return torch.cat([ends, between]).sort().values.to(device)
 
 
-def check_result(y: object, like: torch.Tensor, out: torch.Tensor | None) -> str | None:
+def check_result(result: object, like: Out, out: Out | None) -> str | None:
     """Return None, or what is wrong with a returned object, except its values.
 
-    It must have the shape, the dtype and the device of ``like``.
+    Each of its tensors must have the shape, the dtype and the device of that in ``like``.
     """
+    if type(like) is not tuple:
+        return _wrong_tensor(result, like, out)
+    if type(result) is not tuple or len(result) != len(like):
+        count = f" of {len(result)}" if type(result) is tuple else ""
+        return f"returned {type(result).__name__}{count}, not a tuple of {len(like)} tensors"
+    written = out or (None,) * len(like)
+    problems = map(_wrong_tensor, result, like, written)
+    numbered = ((number, problem) for number, problem in enumerate(problems, 1) if problem)
+    return next((f"output {number}: {problem}" for number, problem in numbered), None)
+
+
+def _wrong_tensor(y: object, like: torch.Tensor, out: torch.Tensor | None) -> str | None:
     if not isinstance(y, torch.Tensor):
         return f"returned {type(y).__name__}, not a tensor"
     for what in ("shape", "dtype", "device"):
@@ -41,39 +54,46 @@ def check_result(y: object, like: torch.Tensor, out: torch.Tensor | None) -> str
     return None
 
 
-def worst(findings: list[Accuracy]) -> Accuracy:
-    """Merge several checks: the largest errors, and the first problem."""
-    names = findings[0].columns()
-    # numpy's maximum keeps a NaN, which Python's max may drop
-    errors = {name: float(np.max([getattr(f, name) for f in findings])) for name in names}
-    return Accuracy(**errors, problem=next((f.problem for f in findings if f.problem), None))
-
-
 def same_bits(some: Inputs, others: Inputs) -> bool:
-    """Return whether the matrices are equal one by one, bit by bit; NaNs may be."""
+    """Return whether the tensors are equal one by one, bit by bit; NaNs may be."""
     pairs = zip(some, others, strict=True)
     return all(torch.equal(*(t.view(BITS[t.element_size()]) for t in pair)) for pair in pairs)
 
 
 def check_call(
-    call: Call, inputs: Inputs, rows: torch.Tensor, op: str = "softmax", truncates: bool = False
+    call: Call, inputs: Inputs, rows: torch.Tensor, op: str, truncates: bool = False
 ) -> Accuracy:
-    """Call a variant's ``op`` with and without ``out``; check the given rows of both outputs.
+    """Call a variant's ``op`` with and without ``out``; check these rows of what both return.
 
-    The call must leave ``inputs`` unchanged; the first is x (M, N), or has its shape. The output
-    holds NaN before the call, so an element that the call does not write stays NaN.
+    The call must leave ``inputs`` unchanged. The outputs hold NaN before the call, so an element
+    that the call does not write stays NaN.
     """
     operation = operations.load(op)
-    before = operation.rows_of(inputs, rows)
+
+    def copy_rows(x: torch.Tensor) -> torch.Tensor:
+        return x[rows]
+
+    before = operations.rows_of(operation.inputs, inputs, copy_rows)
     findings = []
     for give_out in (True, False):
-        out = empty_output(op, inputs[0]).fill_(float("nan")) if give_out else None
-        y = call(*inputs, out)
-        if problem := check_result(y, output_like(op, inputs[0]), out):
+        out = spoil(empty_out(op, inputs)) if give_out else None
+        result = call(*inputs, out)
+        if problem := check_result(result, out_like(op, inputs), out):
             findings.append(Accuracy(problem=problem))
             continue
-        findings.append(check_rows(y[rows], before, op, truncates))
-        if not same_bits(operation.rows_of(inputs, rows), before):
+        outputs = operations.as_tuple(result)
+        written = operations.rows_of(operation.outputs, outputs, copy_rows)
+        findings.append(check_rows(written, before, op, truncates))
+        if not same_bits(operations.rows_of(operation.inputs, inputs, copy_rows), before):
             findings.append(Accuracy(problem="changed its input"))
-        del y, out  # before the next call allocates another output
+        del result, outputs, out  # before the next call allocates other outputs
     return worst(findings)
+
+
+def check_copied_rows(
+    op: str, buffers: CallBuffers, copy_rows: Callable, copy_whole: Callable = torch.clone
+) -> Accuracy:
+    """Check the rows of a call that ``copy_rows`` copies of its inputs and outputs."""
+    operands, count = operations.load(op).operands, len(operations.load(op).inputs)
+    copied = operations.rows_of(operands, tensors_of(buffers), copy_rows, copy_whole)
+    return check_rows(copied[count:], copied[:count], op)

@@ -13,15 +13,15 @@ import torch
 
 import operations
 
-from ..clock.base import Call, Inputs
+from ..clock.base import Call, Inputs, tensors_of
 from ..device.opened import Device
-from ..inputs import SEED_OFFSETS, draw, draw_operand, empty_output, output_like
+from ..inputs import SEED_OFFSETS, draw, draw_operand, empty_out, out_like
 from ..point import DISTRIBUTIONS, Point
 from . import correctness
 
 ORDINARY = 2  # the first cases; the others are special
-# Outputs hold it before a call. It is no result of a (log-)softmax, and unlike NaN it does not tell
-# the kernel that it is checked.
+# Value of outputs before a call. Few results are exactly 2, and unlike NaN it does not tell the
+# kernel that it is checked.
 UNTOUCHED = 2.0
 END_ROWS = 8  # rows at either end of the output that are read right behind the call
 RACE_ROUNDS = 5
@@ -35,25 +35,25 @@ def check(
 ) -> tuple[str | None, str | None]:
     """Return what is wrong on ordinary values, and what on special values; None if nothing is.
 
-    Special values are tried only if ordinary values pass. ``inputs``: those of the point itself,
-    matrices (M, N). Edge cases have fewer rows than M, which every variant must accept.
+    Special values are tried only if ordinary values pass. ``inputs``: those of the point itself.
+    Edge cases have fewer rows than M, which every variant must accept.
     """
     cases = draw_cases(point, device.torch_device)
-    some = cases[0][2]
-    like = (*some, output_like(point.op, some[0]))
+    first = cases[0][2]
+    like = tensors_of((*first, out_like(point.op, first)))
     storage = [x.new_empty(2 * GUARD + x.numel() + len(x) * GUARD) for x in like]
 
-    def first_problem(some: list[tuple]) -> str | None:
-        problems = ((name, _problem(point, call, storage, gap, x)) for name, gap, x in some)
+    def first_problem(cases: list[tuple]) -> str | None:
+        problems = ((name, _problem(point, call, storage, gap, x)) for name, gap, x in cases)
         return next((f"{name}: {problem}" for name, problem in problems if problem), None)
 
     ordinary = first_problem(cases[:ORDINARY])
     if ordinary is None and not device.is_cpu:
-        # Behind other work, a kernel on another stream would read the buffers too early.
-        values = tuple(x.flip(1) for x in cases[1][2])
+        # Behind other work, a kernel on another stream would read the buffers too early, where the
+        # values of the latest case still are.
         torch.cuda.synchronize()
         torch.cuda._sleep(BUSY_CYCLES)
-        problem = _problem(point, call, storage, 0, values) or _unfinished(point, call, inputs)
+        problem = _problem(point, call, storage, 0, first) or _unfinished(point, call, inputs)
         ordinary = problem and f"behind other work: {problem}"
     return ordinary, None if ordinary else first_problem(cases[ORDINARY:])
 
@@ -64,18 +64,22 @@ def _unfinished(point: Point, call: Call, inputs: Inputs) -> str | None:
     The host queues everything before the GPU begins, so only the order of the streams makes the
     reads wait for the call. A short call may end before a read that does not wait, so it repeats.
     """
-    out = empty_output(point.op, inputs[0])
-    ends = slice(0, END_ROWS), slice(-END_ROWS, None)
+    out = empty_out(point.op, inputs)
+    buffers = (*inputs, out)
     for _ in range(RACE_ROUNDS):
-        out.fill_(UNTOUCHED)
+        for y in operations.as_tuple(out):
+            y.fill_(UNTOUCHED)
         torch.cuda.synchronize()
         torch.cuda._sleep(BUSY_CYCLES)
-        call(*inputs, out)
-        y = torch.cat([out[rows] for rows in ends])
-        read = point.operation.rows_of(inputs, _end_rows(len(out)))
-        if problem := correctness.check_rows(y, read, point.op).problem:
+        call(*buffers)
+        if problem := correctness.check_copied_rows(point.op, buffers, _copy_ends).problem:
             return problem
     return None
+
+
+def _copy_ends(x: torch.Tensor) -> torch.Tensor:
+    """Return END_ROWS rows at either end, which may overlap, without waiting for the GPU."""
+    return torch.cat([x[:END_ROWS], x[-END_ROWS:]])
 
 
 def _problem(
@@ -85,39 +89,51 @@ def _problem(
 
     There are ``gap`` elements between the rows.
     """
-    *input_storage, out_storage = storage
-    shapes = (*(x.shape for x in values), output_like(point.op, values[0]).shape)
-    *inputs, out = (_placed(s, shape, gap) for s, shape in zip(storage, shapes, strict=True))
-    out_storage.fill_(UNTOUCHED)
-    # .data leaves _version as it is: a new one would tell a kernel that the values are new
-    for whole, x, new in zip(input_storage, inputs, values, strict=True):
-        # A kernel that reads between the rows gets NaN, or a number above all others of the row.
-        whole.data.fill_(torch.nan)
-        whole.data[::2] = LARGE
+    like = tensors_of((*values, out_like(point.op, values)))
+    placed = [_placed(s, x.shape, gap) for s, x in zip(storage, like, strict=True)]
+    inputs, outputs = placed[: len(values)], tuple(placed[len(values) :])
+    read, written = storage[: len(values)], storage[len(values) :]
+    out = operations.as_out(outputs)
+    for whole in written:
+        whole.fill_(UNTOUCHED)
+    for whole, x, new in zip(read, inputs, values, strict=True):
+        _fill_guards(whole)
         x.data.copy_(new)
-    before = tuple(whole.clone() for whole in input_storage)
+    before = tuple(whole.clone() for whole in read)
     result = call(*inputs, out)
-    y = out.clone()
+    results = tuple(y.clone() for y in outputs)
     if problem := correctness.check_result(result, out, out):
         return problem
-    if problem := correctness.check_rows(y, values, point.op, truncates=point.interpreted).problem:
-        return problem
-    if not correctness.same_bits(tuple(input_storage), before):
+    accuracy = correctness.check_rows(results, values, point.op, truncates=point.interpreted)
+    if accuracy.problem:
+        return accuracy.problem
+    if not correctness.same_bits(tuple(read), before):
         return "changed its input"
-    out.fill_(UNTOUCHED)
-    return None if (out_storage == UNTOUCHED).all() else "wrote beyond its rows"
+    for y in outputs:
+        y.fill_(UNTOUCHED)
+    untouched = all((whole == UNTOUCHED).all() for whole in written)
+    return None if untouched else "wrote beyond its rows"
+
+
+def _fill_guards(storage: torch.Tensor) -> None:
+    """Fill the storage of an input, in which its values are then put, with what must not be read.
+
+    A kernel that reads beyond the rows gets NaN, or a number above all others of the row. In place
+    of an index it gets 0: one that no row has could make it read outside of all buffers, and end
+    the process by a fault that names no reason; with column 0 its result is merely wrong.
+    """
+    # .data leaves _version as it is: a new one would tell a kernel that the values are new
+    if storage.is_floating_point():
+        storage.data.fill_(torch.nan)
+        storage.data[::2] = LARGE
+    else:
+        storage.data.fill_(0)
 
 
 def _placed(storage: torch.Tensor, shape: torch.Size, gap: int) -> torch.Tensor:
     """Return a tensor in the storage, behind GUARD elements; a matrix has gaps between its rows."""
     strides = (shape[1] + gap, 1) if len(shape) == 2 else (1,)
     return storage.as_strided(shape, strides, GUARD)
-
-
-def _end_rows(rows: int) -> torch.Tensor:
-    """Return the numbers of END_ROWS rows at either end, on the CPU; they may overlap."""
-    numbers = torch.arange(rows)
-    return torch.cat([numbers[:END_ROWS], numbers[-END_ROWS:]])
 
 
 def row_count(point: Point) -> int:
@@ -137,15 +153,15 @@ def other_distribution(point: Point) -> str:
 def draw_cases(point: Point, device: torch.device) -> list[tuple[str, int, Inputs]]:
     """Return (name, gap between rows in elements, inputs) of every edge case.
 
-    They are those of a matrix (row_count, N). Its other operands are normal, but large where the
-    matrix is.
+    They are those of a matrix (row_count, N). Its other operands are drawn as those of the point,
+    but matrices are large where this matrix is.
     """
     rows, dtype, numbers = row_count(point), getattr(torch, point.dtype), itertools.count()
 
     def next_seed() -> int:
         return SEED_OFFSETS["edge_cases"] + point.seed + next(numbers)
 
-    def normal(operand: operations.Operand) -> torch.Tensor:
+    def draw_other(operand: operations.Operand) -> torch.Tensor:
         return draw_operand(operand, dtype, rows, point.N, next_seed(), device)
 
     def random(distribution: str) -> torch.Tensor:
@@ -167,18 +183,18 @@ def draw_cases(point: Point, device: torch.device) -> list[tuple[str, int, Input
     operation = point.operation
 
     def large_too(operand: operations.Operand) -> torch.Tensor:
-        drawn = normal(operand)
-        return large.flip(0, 1).to(drawn.dtype) if drawn.shape == large.shape else drawn
+        drawn = draw_other(operand)
+        return large.flip(0, 1).to(drawn.dtype) if operand.is_matrix else drawn
 
     cases = [
-        ("padded rows", GUARD, ordinary, normal),
-        (f"{other} values", 0, others, normal),
+        ("padded rows", GUARD, ordinary, draw_other),
+        (f"{other} values", 0, others, draw_other),
         ("large values", 0, large, large_too),
-        ("rows with -inf", 0, masked, normal),
+        ("rows with -inf", 0, masked, draw_other),
     ]
-    found = [(name, gap, operation.inputs_of(x.to(dtype), d)) for name, gap, x, d in cases]
+    drawn = [(name, gap, operation.inputs_of(x.to(dtype), d)) for name, gap, x, d in cases]
     if operation.undefined:
-        name, inputs = operation.undefined(undefined.to(dtype), normal)
-        return [*found, (name, 0, inputs)]
-    inputs = operation.inputs_of(undefined.to(dtype), normal)
-    return [*found, ("rows without a result", 0, inputs)]
+        name, inputs = operation.undefined(undefined.to(dtype), draw_other)
+        return [*drawn, (name, 0, inputs)]
+    inputs = operation.inputs_of(undefined.to(dtype), draw_other)
+    return [*drawn, ("rows without a result", 0, inputs)]

@@ -10,8 +10,10 @@ from dataclasses import replace
 
 import torch
 
+import operations
+
 from ..clock.base import VARIANT, Clock
-from ..inputs import SEED_OFFSETS, draw_at
+from ..inputs import SEED_OFFSETS, draw_at, spoil
 from ..point import Point
 from . import correctness
 from .edge_cases import UNTOUCHED, other_distribution
@@ -20,17 +22,18 @@ ROUNDS = 3  # one for each way in which rows of the output are stale
 
 
 def check_timed(point: Point, clock: Clock) -> correctness.Accuracy:
-    """Check what one more replay writes to outputs of NaN: the errors of the row.
+    """Check what one more replay writes to outputs that hold no result: the errors of the row.
 
     The buffers are always the same, so that the errors do not depend on chance.
     """
     rotation = clock.rotation
     fixed = sorted({0, len(rotation) // 2, len(rotation) - 1})
     for index in fixed:
-        rotation[index][-1].fill_(float("nan"))
+        spoil(rotation[index][-1])
     clock.replay(VARIANT)
-    found = correctness.worst([_compare(point, clock, index) for index in fixed])
-    return found if found.problem else replace(found, problem=check_new_inputs(point, clock))
+    accuracy = correctness.worst([_compare(point, clock, index) for index in fixed])
+    problem = accuracy.problem or check_new_inputs(point, clock)
+    return replace(accuracy, problem=problem)
 
 
 def check_three_rows(point: Point, clock: Clock) -> correctness.Accuracy:
@@ -40,25 +43,23 @@ def check_three_rows(point: Point, clock: Clock) -> correctness.Accuracy:
     single rows are copied, because an index of several rows would load another kernel.
     """
     buffers = clock.rotation[0]
-    buffers[-1].fill_(float("nan"))
+    spoil(buffers[-1])
     clock.replay(VARIANT)
     rows = sorted({0, point.M // 2, point.M - 1})
-    operands = (*point.operation.inputs, point.operation.output)
-    *inputs, y = (
-        torch.stack([x[row].cpu() for row in rows]) if operand.has_rows else x.cpu()
-        for operand, x in zip(operands, buffers, strict=True)
+    return correctness.check_copied_rows(
+        point.op, buffers, lambda x: torch.stack([x[row].cpu() for row in rows]), torch.Tensor.cpu
     )
-    return correctness.check_rows(y, tuple(inputs), point.op)
 
 
 def _compare(point: Point, clock: Clock, index: int) -> correctness.Accuracy:
     """Compare timed buffers with the inputs of the point, drawn anew."""
     *inputs, out = clock.rotation[index]
-    fresh = draw_at(point, out.device, index)
-    rows = correctness.rows_to_check(point.M, point.N, point.seed + 1 + index, out.device)
+    device = inputs[0].device
+    fresh = draw_at(point, device, index)
+    rows = correctness.rows_to_check(point.M, point.N, point.seed + 1 + index, device)
     if not correctness.same_bits(tuple(inputs), fresh):
         return correctness.Accuracy(problem="changed its input")
-    return correctness.check_rows(out[rows], point.operation.rows_of(fresh, rows), point.op)
+    return correctness.check_copied_rows(point.op, (*fresh, out), lambda x: x[rows])
 
 
 def check_new_inputs(point: Point, clock: Clock) -> str | None:
@@ -66,11 +67,12 @@ def check_new_inputs(point: Point, clock: Clock) -> str | None:
 
     Each round overwrites the buffers of a call that no kernel can foresee. It runs a replay and the
     call alone, and gives a kernel no sign of work to do:
-    - All rows of out are right, except stale ones, copies of x or of g: every other row, the
-      others, then one. So a look at a few rows of out does not tell.
+    - All rows of the outputs are right, except stale ones, copies of an input where one has the
+      output's shape: every other row, the others, then one. So a look at a few rows of an output
+      does not tell.
     - Values are new, except the first row, which therefore does not tell a new input.
-    - Then one element of out is spoilt, and the input stays. A kernel that recognises all of the
-      input still has to write all of the output.
+    - Then one element of each output is spoilt, and the inputs stay. A kernel that recognises all
+      of them still has to write all of the outputs.
     """
     operation, rng = point.operation, random.SystemRandom()
     count = len(clock.rotation)
@@ -78,29 +80,37 @@ def check_new_inputs(point: Point, clock: Clock) -> str | None:
     for number in range(ROUNDS):
         index = chosen[number % len(chosen)]
         *inputs, out = clock.rotation[index]
+        outputs, device = operations.as_tuple(out), inputs[0].device
         one = rng.randrange(point.M)
         stale = (slice(0, None, 2), slice(1, None, 2), slice(one, one + 1))[number]
         distribution = (point.distribution, other_distribution(point))[number % 2]
         seed = SEED_OFFSETS["new_inputs"] + number
-        values = draw_at(replace(point, distribution=distribution), out.device, seed)
+        values = draw_at(replace(point, distribution=distribution), device, seed)
         for operand, x, new in zip(operation.inputs, inputs, values, strict=True):
             if number and point.M > 1 and operand.has_rows:
                 new[0] = x[0]
             x.data.copy_(new)  # .data: without a new _version, by which a kernel could know
-        operation.baseline(*inputs, out.data)
-        if out.shape == inputs[0].shape:
-            out.data[stale].copy_(inputs[0][stale])
-        else:
-            out.data[stale].fill_(UNTOUCHED)
-        rows = correctness.rows_to_check(point.M, point.N, point.seed + seed, out.device)
+        operation.baseline(*inputs, operations.as_out(tuple(y.data for y in outputs)))
+        for y in outputs:
+            alike = [x for x in inputs if (x.shape, x.dtype) == (y.shape, y.dtype)]
+            if alike:
+                y.data[stale].copy_(alike[0][stale])
+            else:
+                y.data[stale].fill_(UNTOUCHED)
+        rows = correctness.rows_to_check(point.M, point.N, point.seed + seed, device)
         rows = torch.cat([rows, rows.new_tensor([one])])
-        few = operation.rows_of(values, rows)
+
+        def copy_rows(x: torch.Tensor, rows=rows) -> torch.Tensor:
+            return x[rows]
+
         for run in (clock.replay, lambda name, index=index: clock.call_once(name, index)):
             run(VARIANT)
-            problem = correctness.check_rows(out[rows], few, point.op).problem
+            accuracy = correctness.check_copied_rows(point.op, (*values, out), copy_rows)
+            problem = accuracy.problem
             if problem is None and not correctness.same_bits(tuple(inputs), values):
                 problem = "changed its input"
             if problem:
                 return f"other values in timed buffers: {problem}"
-            out.data[one].view(-1)[rng.randrange(out[one].numel())] = UNTOUCHED
+            for y in outputs:
+                y.data[one].view(-1)[rng.randrange(y[one].numel())] = UNTOUCHED
     return None

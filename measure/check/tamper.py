@@ -112,8 +112,10 @@ def watch(device: Device, operation: Operation) -> Callable[[], str | None]:
 def _objects(operation: Operation) -> dict[str, tuple]:
     """Return name -> (object, and of a Python function its code and defaults)."""
     objects = {name: _parts(_resolve(name)) for name in (*NAMES, *operation.watched)}
-    for key, value in vars(operations.load(operation.name)).items():
-        objects[f"operations.{operation.name}.OPERATION.{key}"] = _parts(value)
+    loaded, prefix = operations.load(operation.name), f"operations.{operation.name}.OPERATION"
+    objects |= {f"{prefix}.{key}": _parts(value) for key, value in vars(loaded).items()}
+    for y in loaded.outputs:
+        objects |= {f"{prefix}.{y.name}.{key}": _parts(value) for key, value in vars(y).items()}
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] in PACKAGES:
             objects |= _members(name, vars(module))

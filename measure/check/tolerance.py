@@ -6,13 +6,16 @@ interval is mostly one value. A fixed tolerance would pass a kernel that returns
 rows, where every exact value is below the tolerance.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 import operations
 
-from ..clock.base import Inputs
+from ..clock.base import Inputs, Out
+
+ERRORS = "max_abs_error", "max_rel_error", "max_row_sum_error"
 
 
 @dataclass
@@ -21,25 +24,51 @@ class Accuracy:
 
     max_abs_error: float = 0.0
     max_rel_error: float = 0.0
-    max_row_sum_error: float = 0.0
+    max_row_sum_error: float | None = None  # where the sum of a row means nothing
     problem: str | None = None
 
     def columns(self) -> dict:
-        return {key: value for key, value in asdict(self).items() if key != "problem"}
+        return {name: getattr(self, name) for name in ERRORS}
 
 
-def check_rows(y: torch.Tensor, inputs: Inputs, op: str, truncates: bool = False) -> Accuracy:
-    """Compare y (rows, …) in float64 with ``op`` of the inputs.
+def check_rows(out: Out, inputs: Inputs, op: str, truncates: bool = False) -> Accuracy:
+    """Compare the outputs of rows in float64 with ``op`` of the inputs.
+
+    ``truncates``: outputs may be rounded towards zero, as Triton's interpreter does for bfloat16.
+    """
+    operation, outputs = operations.load(op), operations.as_tuple(out)
+    *_, dtype = operation.sizes_and_dtype((*inputs, *outputs))
+    accuracies = []
+    results = operation.exact_outputs(inputs, dtype)
+    for output, y, exact in zip(operation.outputs, outputs, results, strict=True):
+        name = op if len(outputs) == 1 else f"{output.name} of {op}"
+        accuracies.append(_check_output(output, y, exact, name, truncates))
+    return worst(accuracies)
+
+
+def worst(accuracies: list[Accuracy]) -> Accuracy:
+    """Merge several checks: the largest errors, and the first problem."""
+    errors = {name: [getattr(each, name) for each in accuracies] for name in ERRORS}
+    known = {name: [e for e in values if e is not None] for name, values in errors.items()}
+    # numpy's maximum keeps a NaN, which Python's max may drop
+    largest = {name: float(np.max(values)) if values else None for name, values in known.items()}
+    problems = (each.problem for each in accuracies)
+    return Accuracy(**largest, problem=next(filter(None, problems), None))
+
+
+def _check_output(
+    output: operations.Output, y: torch.Tensor, exact: operations.Exact, name: str, truncates: bool
+) -> Accuracy:
+    """Compare one output in float64 with its exact values; ``name``: what it is in a message.
 
     If sums over a row mean something, they are compared with those of the exact values.
-    ``truncates``: y may be rounded towards zero, as Triton's interpreter does for bfloat16.
     """
-    operation, dtype, y = operations.load(op), y.dtype, y.double()
-    exact = operation.exact(*(x.double() for x in inputs), dtype)
+    dtype, y = y.dtype, y.double()
     wrong = (y.isnan() != exact.y.isnan()) | (exact.y.isinf() & (y != exact.y))
     if wrong.any():
         nan = float("nan")
-        return Accuracy(nan, nan, nan, _described(wrong.nonzero()[0], y, exact.y, op))
+        row_sum = nan if output.row_terms else None
+        return Accuracy(nan, nan, row_sum, _described(wrong.nonzero()[0], y, exact.y, name))
     # Every value that is not finite is right from here on: set it to 0.
     y, reference, bound = (
         torch.where(exact.y.isfinite(), t, 0.0) for t in (y, exact.y, exact.bound)
@@ -47,19 +76,19 @@ def check_rows(y: torch.Tensor, inputs: Inputs, op: str, truncates: bool = False
     low = _rounded(reference - bound, dtype, truncates)[0]
     high = _rounded(reference + bound, dtype, truncates)[1]
     # A value too large for the dtype may become its infinity, or its largest number.
-    limits = torch.finfo(dtype)
+    limits = torch.finfo(dtype) if dtype.is_floating_point else torch.iinfo(dtype)
     y, reference, low, high = (t.clamp(limits.min, limits.max) for t in (y, reference, low, high))
     error = (y - reference).abs()
-    sum_error = 0.0
-    if operation.row_terms:
-        sums, expected = (operation.row_terms(t).sum(dim=1) for t in (y, reference))
+    sum_error = None
+    if output.row_terms:
+        sums, expected = (output.row_terms(t).sum(dim=1) for t in (y, reference))
         sum_error = (sums - expected).abs().max().item()
     beyond = torch.maximum(low - y, y - high)
     return Accuracy(
         error.max().item(),
         (error / exact.scale).nan_to_num(0.0).max().item(),
         sum_error,
-        _worst(beyond, y, reference, low, high, op),
+        _furthest(beyond, y, reference, low, high, name),
     )
 
 
@@ -74,17 +103,16 @@ def _rounded(
     return torch.minimum(nearest, cut), torch.maximum(nearest, cut)
 
 
-def _worst(beyond, y, reference, low, high, op: str) -> str | None:
-    """Return None, or a description of the element furthest outside [low, high]; all (rows, N)."""
+def _furthest(beyond, y, reference, low, high, name: str) -> str | None:
+    """Return None, or a description of the element that is furthest outside [low, high]."""
     if not (beyond > 0).any():
         return None
-    index = divmod(beyond.argmax().item(), y.shape[1])
+    index = torch.unravel_index(beyond.argmax(), y.shape)
     interval = f"{low[index].item():.7g} to {high[index].item():.7g}"
-    return f"{_described(index, y, reference, op)} (allowed: {interval})"
+    return f"{_described(index, y, reference, name)} (allowed: {interval})"
 
 
-def _described(index, y: torch.Tensor, reference: torch.Tensor, op: str) -> str:
-    row, col = map(int, index)
-    return (
-        f"{y[row, col].item():.7g} at column {col} where {op} is {reference[row, col].item():.7g}"
-    )
+def _described(index, y: torch.Tensor, reference: torch.Tensor, name: str) -> str:
+    index = tuple(map(int, index))
+    place = f" at column {index[1]}" if len(index) > 1 else ""
+    return f"{y[index].item():.7g}{place} where {name} is {reference[index].item():.7g}"

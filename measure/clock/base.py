@@ -1,18 +1,27 @@
 """Define what a clock offers to timing and to the checks after it."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Union
+
+from operations import as_tuple
 
 if TYPE_CHECKING:
     import torch
 
-Inputs = tuple["torch.Tensor", ...]  # matrices (M, N): (x,), or of a backward (g, y)
-CallBuffers = tuple["torch.Tensor", ...]  # and the output: (x, out) or (g, y, out)
-Call = Callable[..., object]  # takes the tensors of CallBuffers, in this order
+Inputs = tuple["torch.Tensor", ...]  # the operation's, in its order
+Out = Union["torch.Tensor", tuple["torch.Tensor", ...]]  # a tuple where there are several
+CallBuffers = tuple  # (*inputs, out)
+Call = Callable[..., object]  # takes the parts of CallBuffers, in this order
 
-# The series of a point: the variant, torch's own operation twice, the copy, and of few long rows
-# ``read_meet_write``.
+# The series of a point: the variant, torch's own operation twice, the roofline (a copy, for most
+# operations), and for few long rows the roofline whose blocks meet.
 VARIANT, TORCH, TORCH_AGAIN, COPY, MEET = "variant", "torch", "torch_again", "copy", "meet"
+
+
+def tensors_of(buffers: CallBuffers) -> "tuple[torch.Tensor, ...]":
+    """Return all tensors of a call, the inputs first."""
+    *inputs, out = buffers
+    return *inputs, *as_tuple(out)
 
 
 class NotCapturable(RuntimeError):

@@ -14,7 +14,7 @@ import torch
 import triton
 import triton.language as tl
 
-from .base import CallBuffers
+from .base import CallBuffers, tensors_of
 
 if TYPE_CHECKING:
     from .graph import GraphClock
@@ -65,7 +65,7 @@ def time_loads(clock: "GraphClock", series: str, rotation: list[CallBuffers], se
     """Return the columns ``cold_load_cycles``, ``resident_load_cycles`` and ``found_in_l2``.
 
     Loads random lines of some buffers, each at the moment when ``clock`` would give the buffers to
-    a call of ``series``. Empty for matrices below 4 KiB.
+    a call of ``series``. Empty if no buffer has 4 KiB.
     """
     looks = []
     for turn in random.SystemRandom().sample(range(len(rotation)), min(TURNS, len(rotation))):
@@ -84,12 +84,14 @@ def time_loads(clock: "GraphClock", series: str, rotation: list[CallBuffers], se
 def sample_lines(buffers: CallBuffers, seed: int) -> torch.Tensor | None:
     """Return addresses of different random cache lines, LOADS of one window after another.
 
-    Each matrix has as many windows. Returns None if it has fewer than LOADS lines.
+    Each tensor has as many programs, as far as it has lines. A tensor of fewer than LOADS lines has
+    none; returns None if all are so small.
     """
-    lines = buffers[0].numel() * buffers[0].element_size() // LINE_BYTES
-    programs = min(PROGRAMS // len(buffers), lines // LOADS)
+    lines_of = [(x, x.numel() * x.element_size() // LINE_BYTES) for x in tensors_of(buffers)]
+    lines_of = [(tensor, lines) for tensor, lines in lines_of if lines >= LOADS]
     generator, addresses = random.Random(seed), []
-    for tensor in buffers:
+    for tensor, lines in lines_of:
+        programs = min(PROGRAMS // len(lines_of), lines // LOADS)
         windows = max(1, lines // WINDOW_LINES)
         chosen = generator.sample(range(windows), min(windows, programs))
         for number, window in enumerate(chosen):
@@ -97,9 +99,9 @@ def sample_lines(buffers: CallBuffers, seed: int) -> torch.Tensor | None:
             inside = range(window * WINDOW_LINES, min(lines, (window + 1) * WINDOW_LINES))
             picked = generator.sample(inside, share * LOADS)
             addresses += [tensor.data_ptr() + LINE_BYTES * line for line in picked]
-    return (
-        torch.tensor(addresses, dtype=torch.int64, device=buffers[0].device) if addresses else None
-    )
+    if not addresses:
+        return None
+    return torch.tensor(addresses, dtype=torch.int64, device=buffers[0].device)
 
 
 def summarise(cold: torch.Tensor, resident: torch.Tensor) -> dict:

@@ -1,17 +1,34 @@
-"""Provide the rooflines on a CPU; ``roofline`` provides them on a GPU."""
+"""Call rooflines on the buffers of an operation, and provide those of a CPU.
+
+``roofline`` and ``read_meet_write`` provide those of a GPU. A roofline takes the matrices that it
+reads, then the one that it writes.
+"""
 
 import torch
 
+from operations import MEETING_ROOFLINES, ROOFLINES, Operation, as_tuple
+
 from .base import Call
 
-
-def _copy(*buffers: torch.Tensor) -> None:
-    buffers[-1].copy_(buffers[0])
-
-
-def _add(*buffers: torch.Tensor) -> None:
-    torch.add(buffers[0], buffers[1], out=buffers[-1])
+HOST_ROOFLINES: dict[str, Call] = {
+    "copy": lambda x, out: out.copy_(x),
+    "add": lambda x, y, out: torch.add(x, y, out=out),
+    "read": lambda x: x.sum(),
+}
 
 
-# By the name of an operation's roofline: calls of its inputs and its output.
-HOST_ROOFLINES: dict[str, Call] = {"copy": _copy, "add": _add}
+def on_buffers(operation: Operation, roofline: str, call: Call) -> Call:
+    """Return a roofline's call for the buffers of a call: it picks the matrices among them."""
+    reads, writes = (ROOFLINES | MEETING_ROOFLINES)[roofline]
+    read = _matrices(operation.inputs)[:reads]
+    written = _matrices(operation.outputs)[:writes]
+
+    def on_matrices(*buffers) -> None:
+        outputs = as_tuple(buffers[-1])
+        call(*(buffers[index] for index in read), *(outputs[index] for index in written))
+
+    return on_matrices
+
+
+def _matrices(operands) -> list[int]:
+    return [index for index, operand in enumerate(operands) if operand.is_matrix]

@@ -1,4 +1,4 @@
-"""Copy a matrix, or add two, in Triton: the candidates for ``roofline`` that need no alignment.
+"""Copy, add or read matrices in Triton: the candidates for ``roofline`` that need no alignment.
 
 ``out.copy_(x)`` is no roofline: in a CUDA graph it becomes a memcpy node. On an H200 the node took
 388 µs for 512 MB, and the same copy outside of a graph 257 µs.
@@ -36,6 +36,15 @@ def add_kernel(out_ptr, g_ptr, y_ptr, n_elements, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def read_kernel(out_ptr, x_ptr, n_elements, BLOCK: tl.constexpr):
+    whole = n_elements // PACK * PACK
+    total = sum_before(whole, x_ptr, block_of_program(BLOCK))
+    if tl.program_id(0) == 0:
+        total += sum_before(n_elements, x_ptr, whole + tl.arange(0, PACK))
+    tl.store(out_ptr + tl.program_id(0), total)
+
+
+@triton.jit
 def block_of_program(BLOCK: tl.constexpr):
     return tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
 
@@ -54,22 +63,32 @@ def add_before(end, out_ptr, g_ptr, y_ptr, offsets):
     tl.store(out_ptr + offsets, (g + y).to(out_ptr.dtype.element_ty), mask=inside)
 
 
-def candidates(itemsize: int, reads: int = 1) -> dict[str, Call]:
-    """Return calls by name, which read ``reads`` contiguous matrices and write one.
+@triton.jit
+def sum_before(end, x_ptr, offsets):
+    return tl.sum(tl.load(x_ptr + offsets, mask=offsets < end, other=0.0).to(tl.float32))
 
-    (x, out): a copy; (g, y, out): the sum.
+
+KERNELS = {"copy": copy_kernel, "add": add_kernel, "read": read_kernel}
+
+
+def candidates(kind: str, x: torch.Tensor) -> dict[str, Call]:
+    """Return calls by name for contiguous matrices like x; ``kind``: of KERNELS.
+
+    (x, out): a copy; (g, y, out): the sum; (x,): a reading, which writes one number per program.
     """
-    kernel = {1: copy_kernel, 2: add_kernel}[reads]
+    kernel, n = KERNELS[kind], x.numel()
 
     def with_shape(block: int, warps: int) -> Call:
-        def copy(*buffers: torch.Tensor):
-            inputs, out = buffers[:reads], buffers[-1]
-            n = out.numel()
-            kernel[(triton.cdiv(n, block),)](out, *inputs, n, BLOCK=block, num_warps=warps)
+        programs = triton.cdiv(n, block)
+        numbers = (x.new_empty(programs, dtype=torch.float32),) if kind == "read" else ()
 
-        return copy
+        def move(*matrices: torch.Tensor):
+            *inputs, out = (*matrices, *numbers)
+            kernel[(programs,)](out, *inputs, n, BLOCK=block, num_warps=warps)
+
+        return move
 
     return {
-        name: with_shape(size // itemsize, warps)
+        name: with_shape(size // x.itemsize, warps)
         for name, (size, warps) in zip(BLOCK_BYTES, SHAPES, strict=True)
     }

@@ -1,4 +1,4 @@
-// The roofline of few long rows: read a row, meet its other blocks, and only then write it.
+// The roofline of few long rows: read a row, meet its other blocks, and only then write.
 #include "grid_workspace.cuh"
 #include "unaligned.cuh"
 
@@ -12,10 +12,10 @@ __device__ inline unsigned load_relaxed(const unsigned* from) {
 }
 
 // K: vectors of a lane. WARPS: warps of a block. RESIDENT: blocks of a multiprocessor. BYPASS: 1:
-// loads take no line of L1. 2: stores are also the first to leave L2. A row has `row_blocks`
-// blocks, two at least, and all blocks of the launch are resident at once. Rows of x and of out
-// begin at the same place of a 16-byte vector.
-template <typename T, int K, int WARPS, int RESIDENT, int BYPASS>
+// loads take no line of L1. 2: stores are also the first to leave L2. WRITES: a row of out is the
+// row of x, and begins at the same place of a 16-byte vector; without it, a word is written there.
+// A row has `row_blocks` blocks, two at least, and all blocks of the launch are resident at once.
+template <typename T, int K, int WARPS, int RESIDENT, int BYPASS, bool WRITES>
 __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
     read_meet_write(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                     Index rows, Index cols, GridWorkspace* workspace, int row_blocks) {
@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
   const int first = row_block * K * kStep + static_cast<int>(threadIdx.x) * kVecElems<T>;
   for (Index row = group; row < rows; row += gridDim.x / row_blocks) {
     const AlignedRow<const T> from(x + row * x_stride);
-    T* const to = AlignedRow<T>(out + row * out_stride).at(0) + first;
+    T* const out_row = out + row * out_stride;
     const int begin = from.elements_off(), end = begin + static_cast<int>(cols);
     uint4 vec[K];
     unsigned loaded = 0;
@@ -49,6 +49,11 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
       before ^= kSense;
     }
     __syncthreads();
+    if constexpr (!WRITES) {
+      if (row_block == 0 && threadIdx.x == 0) *reinterpret_cast<unsigned*>(out_row) = loaded;
+      continue;
+    }
+    T* const to = AlignedRow<T>(out_row).at(0) + first;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       const int at = first + k * kStep;

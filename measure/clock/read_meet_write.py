@@ -1,20 +1,21 @@
-"""Provide a second roofline, for few long rows: read a row, meet its other blocks, and write it.
+"""Provide a second roofline, for few long rows: read a row, meet its other blocks, and write.
 
 Nothing of a softmax can be written before its row has been read. A copy writes at once, so few long
-rows never reach its time. This kernel reads and writes as a softmax does, without arithmetic. It is
-no strict bound: another kind of meeting may be faster, or reading a row while writing another.
+rows never reach its time. This kernel reads and writes as a softmax does, without arithmetic; or it
+writes one word per row, as an operation does that has a value per row. It is no strict bound:
+another kind of meeting may be faster, or reading a row while writing another.
 """
 
 import functools
 from pathlib import Path
 
-import torch
-
 from kernels.contract import CLUSTERS_SINCE, VEC_BYTES, WARP
 from kernels.cuda import launch
 from kernels.cuda.plan import TYPES, LaunchPlan, Problem, ceil_div, instantiate, problem_of
+from operations import MEETING_ROOFLINES, Operation
 
-from .base import Call
+from .base import Call, CallBuffers
+from .controls import on_buffers
 
 SOURCE = Path(__file__).with_suffix(".cu")
 # k: vectors of a lane, w: warps of a block, r: resident blocks, h: BYPASS. On an H100, one of the
@@ -26,8 +27,11 @@ MIN_COLS = 65536  # shorter rows fill few blocks
 MAX_GROUPS = 7 * 32  # `counters` in grid_workspace.cuh
 
 
-def plan(problem: Problem, form: str) -> tuple[LaunchPlan, ...]:
-    """Return the instance for rows of this length; none if its resident blocks hold no row."""
+def plan(problem: Problem, form: str, writes: bool = True) -> tuple[LaunchPlan, ...]:
+    """Return the instance for rows of this length; none if its resident blocks hold no row.
+
+    ``writes``: it writes rows, and not a word for each.
+    """
     per_lane, warps, per_sm, _ = FORMS[form]
     itemsize = problem.dtype.itemsize
     # a row begins anywhere in its first vector, up to a pack before the end
@@ -37,18 +41,31 @@ def plan(problem: Problem, form: str) -> tuple[LaunchPlan, ...]:
     if not at_once:
         return ()
     groups = ceil_div(problem.rows, ceil_div(problem.rows, at_once))  # of blocks, a row each
-    kernel = instantiate("read_meet_write", TYPES[problem.dtype], *FORMS[form])
+    kernel = instantiate("read_meet_write", TYPES[problem.dtype], *FORMS[form], writes)
     launched = SOURCE, kernel, WARP * warps, groups * row_blocks
     return (LaunchPlan(*launched, row_blocks=row_blocks, extra_args=(row_blocks,)),)
 
 
-PLANNERS = {form: functools.partial(plan, form=form) for form in FORMS}
+# Planners by the name of the roofline and the form.
+PLANNERS = {
+    (name, form): functools.partial(plan, form=form, writes=writes > 0)
+    for name, (_, writes) in MEETING_ROOFLINES.items()
+    for form in FORMS
+}
 
 
-def candidates(x: torch.Tensor) -> dict[str, Call]:
-    """Return calls (x, out) by form, for contiguous matrices like x; none if they do not apply."""
+def candidates(operation: Operation, buffers: CallBuffers) -> dict[str, Call]:
+    """Return the calls of an operation's roofline by form, for buffers like these of a call.
+
+    There are none if the operation has no such roofline, or it does not apply to the shape.
+    """
+    name, (x, *_) = operation.meeting_roofline, operation.matrices(buffers[:-1])
     gpu, (rows, cols) = launch.gpu_info(x.device), x.shape
-    if rows >= gpu.sm_count or cols < MIN_COLS or gpu.capability < CLUSTERS_SINCE:
+    if name is None or rows >= gpu.sm_count or cols < MIN_COLS or gpu.capability < CLUSTERS_SINCE:
         return {}
     fit = [form for form in FORMS if plan(problem_of(x, False, gpu), form)]
-    return {form: functools.partial(launch.run, PLANNERS[form]) for form in fit}
+    calls = {form: functools.partial(launch.run, PLANNERS[name, form]) for form in fit}
+    if name == "read_meet":
+        words = x.new_empty(rows, VEC_BYTES // x.itemsize)  # apart, so that each is aligned
+        calls = {form: functools.partial(call, out=words) for form, call in calls.items()}
+    return {form: on_buffers(operation, name, call) for form, call in calls.items()}

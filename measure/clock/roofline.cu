@@ -1,5 +1,6 @@
-// The roofline: copies of a matrix, and sums of two, that move each byte once. Matrices are
-// contiguous and begin at a multiple of 16 bytes, so they are vectors and less than one more.
+// The roofline: copies of a matrix, sums of two, and readings of one, that move each byte once.
+// Matrices are contiguous and begin at a multiple of 16 bytes, so they are vectors and less than
+// one more.
 #include "mbarrier.cuh"
 #include "vec.cuh"
 
@@ -26,6 +27,16 @@ template <typename T>
 __device__ inline void copy_rest(T* out, const T* x, Index elems) {
   const Index at = elems / kVecElems<T> * kVecElems<T> + threadIdx.x;
   if (blockIdx.x == 0 && at < elems) out[at] = x[at];
+}
+
+// Return the bits of an element, which may have 16.
+template <typename T>
+__device__ inline unsigned bits_of(T element) {
+  if constexpr (sizeof(T) == 4) {
+    return __float_as_uint(element);
+  } else {
+    return *reinterpret_cast<const unsigned short*>(&element);
+  }
 }
 
 // A lane moves K vectors: the first at `at`, and each `step` elements after the one before.
@@ -102,6 +113,40 @@ __global__ void __launch_bounds__(kWarp* WARPS, kResident<2, K, WARPS>)
     add_lane<T, count.value, HINT>(out, g, y, first, step);
   });
   if (blockIdx.x == 0 && at < elems) from_float(out[at], to_float(g[at]) + to_float(y[at]));
+}
+
+// Return the exclusive or of a number of all threads, to the first of them.
+template <int WARPS>
+__device__ inline unsigned block_xor(unsigned value) {
+  __shared__ unsigned warp_words[WARPS];
+#pragma unroll
+  for (int lanes = kWarp / 2; lanes > 0; lanes /= 2) {
+    value ^= __shfl_xor_sync(~0u, value, lanes);
+  }
+  if (threadIdx.x % kWarp == 0) warp_words[threadIdx.x / kWarp] = value;
+  __syncthreads();
+  value = 0;
+  for (int warp = 0; warp < WARPS; ++warp) value ^= warp_words[warp];
+  return value;
+}
+
+// Each block writes one word: the exclusive or of all words that it has read. All K vectors of a
+// lane are loaded before the first is used.
+template <typename T, int K, int WARPS, int HINT>
+__global__ void __launch_bounds__(kWarp* WARPS, kResident<1, K, WARPS>)
+    read_vecs(T* __restrict__ out, const T* __restrict__ x, Index, Index, Index rows, Index cols) {
+  unsigned word = 0;
+  for_all_vecs<T, K, WARPS>(rows * cols, [&](auto count, Index at, int step) {
+    uint4 vec[count.value];
+#pragma unroll
+    for (int k = 0; k < count.value; ++k) vec[k] = load_hinted<HINT>(x + at + k * step);
+#pragma unroll
+    for (int k = 0; k < count.value; ++k) word ^= vec[k].x ^ vec[k].y ^ vec[k].z ^ vec[k].w;
+  });
+  const Index at = rows * cols / kVecElems<T> * kVecElems<T> + threadIdx.x;
+  if (blockIdx.x == 0 && at < rows * cols) word ^= bits_of(x[at]);
+  word = block_xor<WARPS>(word);
+  if (threadIdx.x == 0) reinterpret_cast<unsigned*>(out)[blockIdx.x] = word;
 }
 
 // A barrier of a ring, whose phases alternate between 0 and 1.
@@ -198,4 +243,47 @@ __global__ void __launch_bounds__(kWarp)
     if (++stage == STAGES) stage = 0, phase ^= 1;
   }
   wait_for_reads<0>();
+}
+
+// HINT: 1: what is read is the first to leave L2.
+// One thread loads the matrix into a ring of STAGES parts of shared memory, without registers. A
+// block takes every gridDim.x-th part, and writes one word: the exclusive or of their first words.
+template <typename T, int STAGE_BYTES, int STAGES, int HINT>
+__global__ void __launch_bounds__(kWarp)
+    read_bulk(T* __restrict__ out, const T* __restrict__ x, Index, Index, Index rows, Index cols) {
+  extern __shared__ __align__(128) uint4 ring[];
+  __shared__ RingBarrier loaded[STAGES];
+  if (threadIdx.x != 0) return;
+  const Index bytes = rows * cols / kVecElems<T> * kVecBytes;
+  const Index parts = (bytes + STAGE_BYTES - 1) / STAGE_BYTES;
+  const char* const from = reinterpret_cast<const char*>(x);
+  const unsigned long long policy = l2_policy<(HINT > 0)>();
+  const auto place = [&](int stage) { return ring + stage * (STAGE_BYTES / kVecBytes); };
+  const auto load = [&](int stage, Index part) {
+    const Index left = bytes - part * STAGE_BYTES;
+    const unsigned size = left < STAGE_BYTES ? left : STAGE_BYTES;
+    loaded[stage].expect_tx(size);
+    load_bulk(place(stage), from + part * STAGE_BYTES, size, &loaded[stage], policy);
+  };
+  for (int stage = 0; stage < STAGES; ++stage) loaded[stage].init();
+  fence_mbarrier_init();
+  Index next = blockIdx.x;  // part to load
+  for (int stage = 0; stage < STAGES && next < parts; ++stage, next += gridDim.x) load(stage, next);
+  unsigned word = 0, phase = 0;
+  int stage = 0;
+  for (Index part = blockIdx.x; part < parts; part += gridDim.x) {
+    loaded[stage].wait_for(phase);
+    word ^= place(stage)[0].x;
+    if (next < parts) {
+      load(stage, next);
+      next += gridDim.x;
+    }
+    if (++stage == STAGES) stage = 0, phase ^= 1;
+  }
+  if (blockIdx.x == 0) {
+    for (Index at = rows * cols / kVecElems<T> * kVecElems<T>; at < rows * cols; ++at) {
+      word ^= bits_of(x[at]);
+    }
+  }
+  reinterpret_cast<unsigned*>(out)[blockIdx.x] = word;
 }

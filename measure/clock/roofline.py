@@ -1,9 +1,11 @@
-"""Provide the roofline: the copies of the same bytes of which the clock chooses the fastest.
+"""Provide the roofline: kernels that move the same bytes, of which the clock chooses the fastest.
 
 No kernel is the fastest copy at every size and on every GPU. Triton's (``copy_kernel``) move a
 block per program. Those of roofline.cu differ in three ways: streaming stores leave L2 first, a
-persistent launch has as many blocks as the GPU holds, and bulk copies pass no register. A backward
-reads two matrices and writes one, so its roofline is the sum of two matrices.
+persistent launch has as many blocks as the GPU holds, and bulk copies pass no register. An
+operation that reads two matrices and writes one has the sum of two matrices as its roofline. One
+that reads a matrix and writes a few values a row has a kernel that reads it, and writes one word
+per block.
 """
 
 import functools
@@ -14,18 +16,20 @@ import torch
 
 from kernels.contract import CLUSTERS_SINCE, MIN_CAPABILITY, VEC_BYTES, WARP
 from kernels.cuda import launch
-from kernels.cuda.plan import TYPES, LaunchPlan, Planner, Problem, ceil_div, instantiate
+from kernels.cuda.plan import TYPES, LaunchPlan, Planner, Problem, ceil_div, instantiate, problem_of
+from operations import ROOFLINES, Operation
 
 from . import copy_kernel
-from .base import Call, CallBuffers
+from .base import Call, CallBuffers, tensors_of
+from .controls import on_buffers
 
 SOURCE = Path(__file__).with_suffix(".cu")
 
 
 class Vecs(NamedTuple):
-    """Describe a copy or a sum by loads and stores of vectors."""
+    """Describe a copy, a sum or a reading by loads and stores of vectors."""
 
-    per_lane: int  # vectors that a lane loads before it stores
+    per_lane: int  # vectors of each matrix that a lane loads before it stores or uses one
     warps: int  # per block
     hint: int  # HINT of roofline.cu: 0 to 2
     per_sm: int  # blocks of a persistent launch per multiprocessor; 0: one turn for each block
@@ -42,13 +46,12 @@ class Vecs(NamedTuple):
     def block_bytes(self) -> int:
         return self.per_lane * self.warps * WARP * VEC_BYTES
 
-    def kernel(self, dtype: torch.dtype, reads: int) -> str:
-        template = {1: "copy_vecs", 2: "add_vecs"}[reads]
-        return instantiate(template, TYPES[dtype], self.per_lane, self.warps, self.hint)
+    def kernel(self, dtype: torch.dtype, kind: str) -> str:
+        return instantiate(f"{kind}_vecs", TYPES[dtype], self.per_lane, self.warps, self.hint)
 
 
 class Bulk(NamedTuple):
-    """Describe a copy by bulk copies through a ring in shared memory."""
+    """Describe a copy or a reading by bulk copies to a ring in shared memory."""
 
     block_bytes: int  # bytes of a stage
     stages: int
@@ -66,15 +69,14 @@ class Bulk(NamedTuple):
     def shared_bytes(self) -> int:
         return self.block_bytes * self.stages
 
-    def kernel(self, dtype: torch.dtype, reads: int) -> str:
+    def kernel(self, dtype: torch.dtype, kind: str) -> str:
         sizes = self.block_bytes, self.stages, self.hint
-        return instantiate("copy_bulk", TYPES[dtype], *sizes)
+        return instantiate(f"{kind}_bulk", TYPES[dtype], *sizes)
 
 
 Form = Vecs | Bulk
-READS = {"copy": 1, "add": 2}  # matrices
 FORMS = {
-    1: (
+    "copy": (
         Vecs(2, 4, 2, 0),
         Vecs(4, 8, 1, 0),
         Vecs(8, 4, 2, 0),
@@ -82,58 +84,71 @@ FORMS = {
         Bulk(16384, 4, 1, 0),
         Bulk(16384, 6, 2, 2),
     ),
-    2: (Vecs(1, 8, 0, 0), Vecs(1, 8, 2, 0), Vecs(4, 8, 2, 2)),
+    "add": (Vecs(1, 8, 0, 0), Vecs(1, 8, 2, 0), Vecs(4, 8, 2, 2)),
+    # HINT 2 is about stores alone
+    "read": (
+        Vecs(2, 4, 1, 0),
+        Vecs(4, 8, 1, 0),
+        Vecs(8, 4, 1, 0),
+        Vecs(8, 8, 1, 4),
+        Bulk(16384, 4, 1, 0),
+        Bulk(16384, 6, 1, 2),
+    ),
 }
 # The copies of Triton that are the fastest of all somewhere; the others serve unaligned matrices.
 FASTEST_OF_TRITON = "triton_2048", "triton_4096"
 
 
-def plan(problem: Problem, form: Form, reads: int = 1) -> tuple[LaunchPlan, ...]:
+def plan(problem: Problem, form: Form, kind: str = "copy") -> tuple[LaunchPlan, ...]:
     """Return the launch of a form for a contiguous matrix; see ``plan.Planner``."""
     if problem.gpu.capability < form.min_capability:
         return ()
     turns = max(1, ceil_div(problem.rows * problem.cols * problem.dtype.itemsize, form.block_bytes))
     at_once = form.per_sm * problem.gpu.sm_count or ceil_div(turns, form.stages)
     blocks = ceil_div(turns, ceil_div(turns, at_once))  # which take as many turns, or one less
-    kernel = form.kernel(problem.dtype, reads)
+    kernel = form.kernel(problem.dtype, kind)
     return (LaunchPlan(SOURCE, kernel, form.warps * WARP, blocks, form.shared_bytes),)
 
 
 @functools.cache  # one planner for each form, because launches are cached by it
-def planner(form: Form, reads: int) -> Planner:
-    return functools.partial(plan, form=form, reads=reads)
+def planner(form: Form, kind: str) -> Planner:
+    return functools.partial(plan, form=form, kind=kind)
 
 
-def call_of(form: Form, reads: int) -> Call:
-    """Return the call of a form, of contiguous and aligned buffers: the first inputs, and out."""
-    chosen = planner(form, reads)
+def call_of(form: Form, kind: str, x: torch.Tensor) -> Call:
+    """Return the call of a form for contiguous and aligned matrices like x (M, N): see FORMS.
 
-    def call(*buffers: torch.Tensor) -> None:
-        inputs, out = buffers[:reads], buffers[-1]
-        rows, cols = out.shape
-        pack, device = VEC_BYTES // out.itemsize, out.get_device()
-        key = chosen, out.dtype, rows, cols, pack, False, device, None
+    They are those that it reads, and then the one that it writes, if there is one.
+    """
+    chosen, (rows, cols), device = planner(form, kind), x.shape, x.get_device()
+    key = chosen, x.dtype, rows, cols, VEC_BYTES // x.itemsize, False, device, None
+    reads, writes = ROOFLINES[kind]
+    words = ()
+    if not writes:
+        (launched,) = chosen(problem_of(x, False, launch.gpu_info(x.device)))
+        words = (torch.empty(launched.blocks, dtype=torch.int32, device=x.device),)
+
+    def call(*matrices: torch.Tensor) -> None:
+        *inputs, out = (*matrices, *words)
         addresses = (each.data_ptr() for each in (out, *inputs))
         launch.launch_with(key, (*addresses, *(cols,) * (reads + 1), rows, cols))
 
     return call
 
 
-def candidates(kind: str, buffers: CallBuffers) -> dict[str, Call]:
-    """Return the calls by name, for matrices like these buffers of a call; ``kind``: of READS.
+def candidates(operation: Operation, buffers: CallBuffers) -> dict[str, Call]:
+    """Return the calls of an operation's roofline by name, for buffers like these of a call.
 
     Triton's alone take matrices that do not begin at a multiple of 16 bytes.
     """
-    out, reads = buffers[-1], READS[kind]
-    calls = dict(copy_kernel.candidates(out.itemsize, reads))
-    if any(each.data_ptr() % VEC_BYTES for each in buffers):
-        return calls
-    gpu = launch.gpu_info(out.device)
-    return {name: calls[name] for name in FASTEST_OF_TRITON} | {
-        form.name: call_of(form, reads)
-        for form in FORMS[reads]
-        if gpu.capability >= form.min_capability
-    }
+    kind, (x, *_) = operation.roofline, operation.matrices(buffers[:-1])
+    calls = copy_kernel.candidates(kind, x)
+    if all(tensor.data_ptr() % VEC_BYTES == 0 for tensor in tensors_of(buffers)):
+        capability = launch.gpu_info(x.device).capability
+        calls = {name: calls[name] for name in FASTEST_OF_TRITON}
+        forms = (form for form in FORMS[kind] if capability >= form.min_capability)
+        calls |= {form.name: call_of(form, kind, x) for form in forms}
+    return {name: on_buffers(operation, kind, call) for name, call in calls.items()}
 
 
 def block_bytes(name: str) -> int:

@@ -166,6 +166,7 @@ def _provenance(gpu: str) -> dict[str, object]:
         "triton": "3.6.0",
         "native_overrides": "disabled",
         "switches": "none",
+        "baseline": "torch_softmax",
         "python": "3.12.3",
         "git_commit": "0123456789abcdef0123456789abcdef01234567",
         "git_dirty": "false",

@@ -59,7 +59,7 @@ OTHER_BOARD = {"gpu_uuid": "GPU-2"}
 TWO_BOARDS = online("triton_online_nocache", 1.0) + online(TORCH, 1.0, **OTHER_BOARD)
 TWO_BOARDS += online("triton_online", 1.4, **OTHER_BOARD)
 LOG_SOFTMAX = online(TORCH, 1.0, op="log_softmax") + online("triton_online", 2, op="log_softmax")
-FLAGGED = online("triton_online", 1.4, flags="faster_than_copy")
+FLAGGED = online("triton_online", 1.4, flags="faster_than_roofline")
 THROTTLED = online("triton_online", 1.4, flags="throttled")
 INTERPRETED = [synthetic.row(variant="triton_online", N=131072, status="interpreted")]
 UNABLE = [synthetic.row(variant="triton_fused", N=131072, status="unsupported")]
@@ -69,7 +69,7 @@ CASES = [
     ("S0-a", "reduction", T_ONLINE + online("triton_online", 1.2), FAILS, "1.200x"),
     ("S0-a", "reduction", T_ONLINE + online("triton_online", 1.34, 0.02), OPEN, "too close"),
     ("S0-a", "reduction", T_ONLINE + errors(0, 0)[:1], NONE, "no row of triton_online at N = 131"),
-    ("S0-a", "reduction", T_ONLINE + FLAGGED, NONE, "is not ranked: faster_than_copy"),
+    ("S0-a", "reduction", T_ONLINE + FLAGGED, NONE, "is not ranked: faster_than_roofline"),
     ("S0-a", "reduction", T_ONLINE + INTERPRETED, NONE, "is interpreted: Triton's interpreter"),
     ("S0-a", "reduction", THROTTLED, HOLDS, "was timed: triton_online at N = 131072"),
     ("S0-a", "reduction", TWO_BOARDS, HOLDS, "1.400x"),  # torch is on each board

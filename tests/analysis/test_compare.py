@@ -264,10 +264,10 @@ def test_the_code_is_the_same_changed_or_unknown(before, after, word):
 
 def test_an_error_of_measurement_is_unclear(compare):
     old, new = rows(1), rows(2)
-    new[4]["flags"] = "faster_than_copy"
+    new[4]["flags"] = "faster_than_roofline"
     code, out, _ = compare(old, new)
     assert code == 0
-    assert "not ranked in NEW: faster_than_copy |" in out
+    assert "not ranked in NEW: faster_than_roofline |" in out
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path, compare):

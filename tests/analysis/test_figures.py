@@ -197,9 +197,9 @@ def test_a_throttled_time_and_one_of_another_board_have_marks_and_legends(drawn)
 
 
 def test_what_does_not_rank_is_not_drawn_and_says_why(drawn):
-    flags = {"triton_row": "throttled", "triton_fused": "faster_than_copy throttled"}
+    flags = {"triton_row": "throttled", "triton_fused": "faster_than_roofline throttled"}
     rows = [synthetic.row(variant=name, flags=flags.get(name, "")) for name in synthetic.VARIANTS]
-    found = drawn(rows, unranked=["faster_than_copy", "throttled"])
+    found = drawn(rows, unranked=["faster_than_roofline", "throttled"])
     assert drawn_lines(found[TIME]).keys() == {*synthetic.VARIANTS, "copy"} - flags.keys()
     assert "without a time that counts: 1 not ranked (" in words(found[TIME])
     assert "1 not ranked (throttled)" in words(found[TIME])
@@ -233,10 +233,10 @@ def test_gpus_stand_side_by_side_with_one_axis(tables):
 
 def test_the_hero_shows_the_m_with_the_most_of_its_kernels_and_counts_what_is_wrong(tables):
     wrong = synthetic.row(variant="peer_quack", N=512, status="incorrect")
-    rows = [synthetic.row(variant=name, N=n) for name in lines.HERO for n in (256, 1024)]
+    rows = [synthetic.row(variant=name, N=n) for name in lines.HERO["variant"] for n in (256, 1024)]
     rows += [synthetic.row(variant="frontier", M=8, N=n) for n in range(1, 9)]
     figure = lines.draw_hero(select(ranked([*rows, wrong]), tables))
-    assert set(drawn_lines(figure)) == {*lines.HERO, "copy"}
+    assert set(drawn_lines(figure)) == {*lines.HERO["variant"], "copy"}
     assert all(part in words(figure) for part in ("M = 1024", "1 incorrect"))
 
 
@@ -266,7 +266,7 @@ def test_torch_becomes_a_row_that_does_not_compete_where_it_is_not_timed(tables)
         assert ranking.highlighted(part, 1) == ["torch_softmax", "triton_19.0"]
     figure = lines.draw_over_n(select(rows, tables, "h200", *SET), TIME)
     assert "torch_softmax" in drawn_lines(figure)
-    assert "torch_softmax: also as" in words(figure)
+    assert "torch: also as" in words(figure)
     failed = frame_of([beside_torch(status="timeout", time_us="", torch_us="")])
     beside = frame_of([beside_torch(), beside_torch(variant="torch_softmax")])
     assert all(with_controls(rows) is rows for rows in (failed, beside))

@@ -28,7 +28,10 @@ class Evidence:
     def __init__(self, speeds, rows=None, variants=("triton_fused", "a"), least=1):
         self.speeds, self.rows = speeds, rows or {}
         self.protocol = SimpleNamespace(
-            shapes=dict.fromkeys(speeds, 1024), variants=variants, least=least
+            shapes=dict.fromkeys(speeds, 1024),
+            variants=variants,
+            least=least,
+            baseline="torch_softmax",
         )
 
     def speed_ratios(self, fast, slow, least=0):

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analysis import palette, panels
+from analysis import palette, panels, ranking
 from tests.analysis import synthetic
 from tests.analysis.synthetic import ranked
 
@@ -65,3 +65,17 @@ def test_other_projects_have_colours_of_their_own():
     for name, style in [*palette.KNOWN.items(), *(("mine", style) for style in palette.OTHERS)]:
         project = name.split("__")[0] if name.startswith("peer_") else "this"
         assert owner.setdefault(style.colour, project) == project
+
+
+def test_the_control_is_the_baseline_of_the_operation_and_looks_like_torch():
+    given = {"op": "rms_norm", "baseline": "torch_rms_norm"}
+    table = ranked(synthetic.with_speedups({"triton_rms_norm": 1.5, "other": 1.2}, **given))
+    assert table.set_index("variant")["no_winner"].to_dict() == {"triton_rms_norm": "", "other": ""}
+    *_, control = panels.with_controls(table).to_dict("records")
+    assert (control["variant"], control["speedup"]) == ("torch_rms_norm", 1)
+    styles = palette.styles(["torch_rms_norm", "other"], ["torch_rms_norm"])
+    assert styles["torch_rms_norm"] == palette.KNOWN["torch_softmax"] != styles["other"]
+    measured = synthetic.with_speedups({"torch_rms_norm": 1.01, "other": 1.2}, **given)
+    by_name = ranked(measured).set_index("variant")
+    assert by_name.loc["torch_rms_norm", "speedup"] == 1
+    assert set(by_name["no_winner"]) == {ranking.NO_RIVAL}

@@ -19,7 +19,7 @@ def test_a_profile_is_the_share_of_matrices_near_the_fastest():
     """What a variant cannot run counts against it, and what was not timed does not."""
     failed = [synthetic.row(variant="c", N=n, status="unsupported") for n in (1, 2, 3)]
     alone, third = of({"c": 1.0}, [99]), of({"c": 1.0}, [4])
-    excluded = of({"c": 1.0}, [5], flags="faster_than_copy")
+    excluded = of({"c": 1.0}, [5], flags="faster_than_roofline")
     excluded += [synthetic.row(variant="c", N=n, status="unavailable") for n in range(6, 21)]
     found = ranking.profile(ranked(ROWS))
     assert [ranking.within(found["a"], percent) for percent in (0, 49, 51)] == [0.75, 0.75, 1]

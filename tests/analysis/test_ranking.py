@@ -14,7 +14,7 @@ FLAGS = {
     "torch_softmax": "",
     "triton_row": "launch_bound not_cold",
     "triton_online": "launch_bound throttled",
-    "triton_fused": "not_cold faster_than_copy",
+    "triton_fused": "not_cold faster_than_roofline",
 }
 EVERY = set(FLAGS)
 
@@ -30,7 +30,7 @@ def some():
     ("unranked", "expected"),
     [
         (schema.UNRANKED, EVERY - {"triton_fused"}),
-        (["throttled", "faster_than_copy"], {"torch_softmax", "triton_row"}),
+        (["throttled", "faster_than_roofline"], {"torch_softmax", "triton_row"}),
         ([], EVERY),
     ],
 )

@@ -173,7 +173,7 @@ def test_replicates_give_the_median_of_a_time_and_the_largest_error():
 def test_torch_is_1_by_pairing_and_a_flagged_replicate_is_left_out():
     rows = [
         synthetic.with_speedup(1.01, variant="torch_softmax"),
-        synthetic.row(variant="torch_softmax", replicate=2, flags="faster_than_copy"),
+        synthetic.row(variant="torch_softmax", replicate=2, flags="faster_than_roofline"),
     ]
     (point,) = stats.point_estimates(frame_of(rows)).to_dict("records")
     assert (point["speedup"], point["variance"], point["processes"]) == (1.0, 0.0, 1)

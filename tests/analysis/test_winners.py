@@ -73,7 +73,7 @@ def test_the_newest_environment_is_that_of_the_last_row_and_trust_counts_the_oth
     days |= {"c": ("2.13.0", "2026-12-03")}
     speeds = [(name, {"torch": v, "started_at": day}) for name, (v, day) in days.items()]
     rows = [row for name, given in speeds for row in with_speedups({name: 1.5}, **given)]
-    rows += with_speedups({"d": 9.0}, flags="faster_than_copy", **speeds[-1][1])
+    rows += with_speedups({"d": 9.0}, flags="faster_than_roofline", **speeds[-1][1])
     frame = frame_of(rows)
     assert frame.loc[frame["ranked"] == "true", "variant"].tolist() == ["a", "c"]
     (flags,) = (each for each in trust.findings(frame, UNRANKED) if each.title == "Flags")

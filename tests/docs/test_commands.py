@@ -89,6 +89,9 @@ def tiny_project(folder: Path) -> Path:
             path.write_text(
                 yaml.safe_dump(config | {"blocks": 6}, sort_keys=False), encoding="utf-8"
             )
+    for path in (folder / "examples").glob("*/sweep.yaml"):
+        config = yaml.safe_load(path.read_text(encoding="utf-8")) | {"shapes": TINY["shapes"]}
+        path.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
     for path in (folder / "data/recorded").glob("*/*"):
         if path.stem != "oneflow":  # each recorded sweep has figures to draw
             path.unlink()

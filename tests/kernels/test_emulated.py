@@ -6,6 +6,7 @@ order of memory accesses: test_sanitizer.py and test_stress.py do, on a GPU.
 
 import functools
 import itertools
+import operator
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from kernels.cuda.plan import Problem
 from kernels.frontier import frontier, frontier_packed, frontier_spread
 from kernels.frontier.backward import cuda_backward
 from measure import inputs
+from measure.check import correctness
 from measure.clock import read_meet_write, roofline
 from tests.kernels.emulator.run import SMALL
 from tests.kernels.helpers.launches import BACKWARD, CHOSEN, ONE_WAY, code_paths, placed, problem_of
@@ -205,15 +207,44 @@ def test_rows_far_from_zero(cols, shift, emulated):
 def test_read_meet_write_copies_and_leaves_its_counters_ready(form, rows, cols, dtype, emulated):
     x = torch.randn(rows, cols).to(dtype)
     for _ in range(2):
-        assert torch.equal(emulated.run(read_meet_write.PLANNERS[form], (x,)), x)
+        planner = read_meet_write.PLANNERS["read_meet_write", form]
+        assert torch.equal(emulated.run(planner, (x,)), x)
+        written = emulated.run(read_meet_write.PLANNERS["read_meet", form], (x,))
+        words = 4 // dtype.itemsize  # elements
+        assert written[:, words:].isnan().all()
+        assert not written[:, :words].isnan().all(dim=1).any()
 
 
 # Less than a vector; less than a turn of all blocks; several turns, and a part of one.
 @pytest.mark.parametrize("shape", [(1, 3), (3, 1001), (37, 8009)], ids=str)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("reads", [1, 2])
-def test_a_roofline_writes_the_copy_or_the_sum_and_nothing_else(reads, dtype, shape, emulated):
+@pytest.mark.parametrize("kind", ["copy", "add"])
+def test_a_roofline_writes_the_copy_or_the_sum_and_nothing_else(kind, dtype, shape, emulated):
     g, y = (torch.randn(shape).to(dtype) for _ in range(2))
-    read, expected = ((g,), g) if reads == 1 else ((g, y), g + y)
-    for form in roofline.FORMS[reads]:
-        assert torch.equal(emulated.run(roofline.planner(form, reads), read), expected), form
+    read, expected = ((g,), g) if kind == "copy" else ((g, y), g + y)
+    for form in roofline.FORMS[kind]:
+        assert torch.equal(emulated.run(roofline.planner(form, kind), read), expected), form
+
+
+def exclusive_or(values: torch.Tensor) -> int:
+    return functools.reduce(operator.xor, values.flatten().tolist(), 0)
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (3, 1001), (37, 8009)], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_a_reading_reads_all_once_and_writes_a_word_per_block(dtype, shape, emulated):
+    x = torch.randn(shape).to(dtype)
+    per_vec = 16 // dtype.itemsize
+    vecs = x.flatten()[: x.numel() // per_vec * per_vec].view(torch.int32)
+    rest = x.flatten()[x.numel() // per_vec * per_vec :].view(correctness.BITS[dtype.itemsize])
+    for form in roofline.FORMS["read"]:
+        planner = roofline.planner(form, "read")
+        blocks = planner(Problem(dtype, *shape, 1, False, SMALL))[0].blocks
+        written = emulated.run(planner, (x,)).flatten().view(torch.uint8)
+        words = written[: 4 * blocks].view(torch.int32)
+        # a bulk copy shows the first word of each of its parts
+        read = vecs[:: form.block_bytes // 4] if form.shared_bytes else vecs
+        bits = 2 ** (8 * dtype.itemsize)
+        expected = exclusive_or(read) ^ exclusive_or(rest.long() % bits)
+        assert (exclusive_or(words) - expected) % 2**32 == 0, form
+        assert x.flatten()[4 * blocks // dtype.itemsize :].isfinite().all()

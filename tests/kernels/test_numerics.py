@@ -29,7 +29,12 @@ PAIRS = [
     for op in operations.names()
     if op in kernels.ops(name)
 ]
-every = pytest.mark.parametrize(("name", "op"), [of_name(*pair) for pair in PAIRS])
+# Those that write a matrix, into which a row can be placed anywhere.
+WRITING = [(name, op) for name, op in PAIRS if operations.load(op).outputs[0].is_matrix]
+every, every_writing = (
+    pytest.mark.parametrize(("name", "op"), [of_name(*pair) for pair in pairs])
+    for pairs in (PAIRS, WRITING)
+)
 # Lengths by code path; `make test-all` adds neighbours of powers of two and primes.
 COLUMNS = [
     1,  # one element
@@ -105,7 +110,7 @@ MISALIGNED = [(257, (7, 7, 3)), (258, (6, 6, 2)), (256, (8, 4, 4))]
 MISALIGNED += [(256, (8, 8, 1)), (254, (2, 2, 8))]
 
 
-@every
+@every_writing
 def test_non_contiguous_rows(name, op, device):
     """Row stride above N, in the input and in the output; nothing between the rows is touched."""
     packed = "cuda" in kernels.packages(name)  # other kernels move each element by itself
@@ -121,7 +126,7 @@ def test_non_contiguous_rows(name, op, device):
 # 700: one block of any kernel; 17000: a tile of which nothing is finite, then others, in all that
 # have tiles. 5: fewer columns than a warp has lanes.
 @pytest.mark.parametrize("cols", [slow(5), 700, 17_000])
-@every
+@every_writing
 def test_infinities_and_nan_as_torch_has_them(name, op, cols, device):
     if "backward" in op:
         read = tuple(variants.special_gradients(op, cols, device))
@@ -146,7 +151,8 @@ def test_infinities_and_nan_as_torch_has_them(name, op, cols, device):
 @pytest.mark.parametrize(
     ("name", "op", "lengths"),
     [
-        *((*pair, (4104, 1016)) for pair in PAIRS),  # the second where a row has a thread a column
+        # the second length where a row has a thread for each column
+        *((*pair, (4104, 1016)) for pair in WRITING),
         # the frontier's other kernels: packed, short, staged, spread
         *(("frontier", "softmax", (cols,)) for cols in (33, 64, 50257, 2**20)),
     ],

@@ -1,4 +1,4 @@
-"""The roofline moves what the operation moves: it reads one matrix or two, and writes one."""
+"""The roofline moves what the operation moves: it reads one matrix or two, and may write one."""
 
 import collections
 import re
@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from measure.clock import copy_kernel
+from operations import ROOFLINES
 from tests.kernels.helpers.offline import compiled, dumped
 from tests.marks import slow
 
@@ -17,8 +18,8 @@ from tests.marks import slow
 @pytest.mark.parametrize("dtype", [torch.float32, slow(torch.float16), torch.bfloat16], ids=str)
 def test_every_shape_writes_all_of_a_copy_and_of_a_sum_and_nothing_else(dtype, n, device):
     g, y = (torch.randint(-8, 8, (n,), device=device).to(dtype) for _ in range(2))
-    for read, expected in (((g,), g), ((g, y), g + y)):
-        calls = copy_kernel.candidates(dtype.itemsize, len(read)).values()
+    for kind, read, expected in (("copy", (g,), g), ("add", (g, y), g + y)):
+        calls = copy_kernel.candidates(kind, g).values()
         assert len(calls) == len(copy_kernel.SHAPES)
         for call in calls:
             held = torch.full((16 + n + 64,), 9.0, dtype=dtype, device=device)
@@ -31,23 +32,36 @@ def test_every_shape_writes_all_of_a_copy_and_of_a_sum_and_nothing_else(dtype, n
 
 # Each dtype and each number of matrices once: the kernel has a loop over words for all of them.
 @pytest.mark.parametrize(
-    ("dtype", "reads"),
-    [("float32", 1), ("bfloat16", 2), slow("float32", 2), slow("bfloat16", 1)],
+    ("dtype", "kind"),
+    [
+        *(("float32", "copy"), ("bfloat16", "add"), ("bfloat16", "read")),
+        *(slow("float32", "add"), slow("bfloat16", "copy"), slow("float32", "read")),
+    ],
 )
-def test_all_but_the_last_of_an_odd_number_of_elements_move_in_words_of_16_bytes(dtype, reads):
+def test_all_but_the_last_of_an_odd_number_of_elements_move_in_words_of_16_bytes(dtype, kind):
     """Read in the machine code for compute capability 9.0: words, and once what is left over."""
+    reads, writes = ROOFLINES[kind]
     found = compiled(
         "from measure.clock import copy_kernel\n"
-        f"matrices = [torch.empty({42_963 * 781}, dtype=torch.{dtype})] * {reads + 1}\n"
-        f"for copy in copy_kernel.candidates(matrices[0].itemsize, {reads}).values():\n"
-        "    copy(*matrices)"
+        f"matrices = [torch.empty({42_963 * 781}, dtype=torch.{dtype})] * {reads + writes}\n"
+        f"for move in copy_kernel.candidates({kind!r}, matrices[0]).values():\n"
+        "    move(*matrices)"
     )
     element = {"float32": "E", "bfloat16": "E.U16"}[dtype]
     for (*_, cubin), (size, warps) in zip(found, copy_kernel.SHAPES, strict=True):
         words = size // (warps * 32 * 16)  # per thread
         assert collections.Counter(re.findall(r"(?:LDG|STG)\.E[.\w]*", dumped(cubin, "-sass"))) == {
             "LDG.E.128": words * reads,
-            "STG.E.128": words,
             f"LDG.{element}": reads,
-            f"STG.{element}": 1,
+            **({"STG.E.128": words, f"STG.{element}": 1} if writes else {"STG.E": 1}),
         }
+
+
+@pytest.mark.parametrize("n", [15, 33 * 4099])
+def test_a_reading_reads_every_element(n, device):
+    x = torch.randint(-8, 8, (n,), device=device).float()
+    for size, warps in copy_kernel.SHAPES:
+        numbers = torch.full((-(-4 * n // size),), torch.nan, device=device)
+        shape = {"BLOCK": size // 4, "num_warps": warps}
+        copy_kernel.read_kernel[(len(numbers),)](numbers, x, n, **shape)
+        assert numbers.sum() == x.sum()

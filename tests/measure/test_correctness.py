@@ -30,7 +30,9 @@ def right(x, out=None):
 )
 def test_a_wrong_result_is_described(softmax, words):
     x = inputs.draw("normal", torch.float32, (4, 8), 3407, CPU)
-    assert re.match(words, correctness.check_call(softmax, (x,), torch.arange(4)).problem)
+    assert re.match(
+        words, correctness.check_call(softmax, (x,), torch.arange(4), "softmax").problem
+    )
 
 
 def test_a_sample_of_rows_has_the_first_the_last_and_others():

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+import operations
 from measure import inputs
 
 
@@ -33,6 +34,16 @@ def test_a_backward_reads_a_gradient_and_torchs_output(device):
     again, other = (inputs.draw_for(*given, seed, device) for seed in (5, 6))
     assert all(map(torch.equal, (g, y), again))
     assert not any(map(torch.equal, (g, y), other))
+
+
+def test_an_index_is_one_of_a_row_s_elements(device):
+    index = operations.Operand("index", ("M",), "int64")
+    first, again, other = (
+        inputs.draw_operand(index, torch.float16, 300, 7, seed, device) for seed in (5, 5, 6)
+    )
+    assert (first.shape, first.dtype, set(first.tolist())) == ((300,), torch.int64, {*range(7)})
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,23 @@
 """The second roofline: which matrices have it, how rows are divided, and that it is a copy."""
 
 import io
+import itertools
 
 import pytest
 import torch
 
 import kernels
+import operations
 from kernels.cuda import launch, nvrtc
 from kernels.cuda.plan import GPUS, Problem
-from measure.clock.read_meet_write import FORMS, SOURCE, candidates, plan
+from measure.clock import read_meet_write
+from measure.clock.read_meet_write import FORMS, SOURCE, plan
 from tests.kernels.helpers.offline import resources
 from tests.kernels.helpers.variants import DTYPES
+
+
+def candidates(x, op="softmax"):
+    return read_meet_write.candidates(operations.load(op), (x, x))
 
 
 def problem(rows, cols, sm_count=132, pack=4):
@@ -28,7 +35,8 @@ def problem(rows, cols, sm_count=132, pack=4):
 )
 def test_few_long_rows_have_the_forms_that_hold_a_row(rows, cols, arch, forms, monkeypatch):
     monkeypatch.setattr(launch, "gpu_info", lambda _: GPUS[arch])
-    assert len(candidates(torch.empty(rows, cols, device="meta"))) == forms
+    for op in ("softmax", "logsumexp"):
+        assert len(candidates(torch.empty(rows, cols, device="meta"), op)) == forms
 
 
 def test_rows_are_divided_among_resident_blocks_with_a_counter_for_each_row():
@@ -42,11 +50,12 @@ def test_rows_are_divided_among_resident_blocks_with_a_counter_for_each_row():
 
 @pytest.mark.parametrize("arch", ["sm_90", "sm_100"])
 def test_as_many_blocks_are_resident_as_a_form_says(arch):
-    plans = {form: plan(problem(1, 2**18), form)[0] for form in FORMS}
+    every = itertools.product(FORMS, (True, False))
+    plans = {(form, writes): plan(problem(1, 2**18), form, writes)[0] for form, writes in every}
     log, names = io.StringIO(), [each.kernel for each in plans.values()]
     binary = nvrtc.build(SOURCE, tuple(names), arch, log)
     assert "warning" not in log.getvalue(), log.getvalue()
-    for form, each in plans.items():
+    for (form, _), each in plans.items():
         registers, local = resources(binary.code)[binary.symbol_mapping[each.kernel].decode()]
         assert (local, registers * each.threads * FORMS[form][2] <= 65536) == (0, True), form
 
@@ -61,6 +70,10 @@ def test_it_copies_between_launches_that_share_its_workspace(rows, cols, dtype):
     for call in calls.values():
         call(x, out := torch.full_like(x, torch.nan))
         assert torch.equal(out, x)
+        assert torch.equal(spread.softmax(x), expected)
+    for call in candidates(x, "logsumexp").values():
+        call(x, untouched := torch.full_like(x[:, 0], torch.nan))
+        assert untouched.isnan().all()
         assert torch.equal(spread.softmax(x), expected)
 
 

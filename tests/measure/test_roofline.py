@@ -5,37 +5,48 @@ import io
 import pytest
 import torch
 
+import operations
 from kernels.cuda import launch, nvrtc
 from kernels.cuda.plan import GPUS, Problem
 from measure.clock import copy_kernel, roofline
 from measure.clock.roofline import Bulk, Vecs, plan
+from measure.inputs import empty_out
+from operations import ROOFLINES
 from tests.kernels.helpers.offline import resources
 from tests.kernels.helpers.variants import DTYPES
 
-KINDS = {reads: kind for kind, reads in roofline.READS.items()}
-EVERY = [(reads, form) for reads, forms in roofline.FORMS.items() for form in forms]
+EVERY = [(kind, form) for kind, forms in roofline.FORMS.items() for form in forms]
+# An operation of each roofline.
+OPERATIONS = {"copy": "softmax", "add": "softmax_backward", "read": "logsumexp"}
 
 
 def of_arch(arch):
     capability = GPUS[arch].capability
-    return [(reads, form) for reads, form in EVERY if capability >= form.min_capability]
+    return [(kind, form) for kind, form in EVERY if capability >= form.min_capability]
 
 
-@pytest.mark.parametrize("reads", [1, 2])
+def buffers(kind, shape, dtype=torch.float32, device="cpu"):
+    """Random inputs, and the output, of a call of the operation with this roofline."""
+    given = (torch.randn(shape, device=device).to(dtype) for _ in range(ROOFLINES[kind][0]))
+    inputs = tuple(given)
+    return *inputs, empty_out(OPERATIONS[kind], inputs)
+
+
+@pytest.mark.parametrize("kind", ROOFLINES)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
-def test_forms_join_triton_s_copies_where_the_gpu_and_the_addresses_allow(reads, arch, monkeypatch):
+def test_forms_join_triton_s_copies_where_the_gpu_and_the_addresses_allow(kind, arch, monkeypatch):
     monkeypatch.setattr(launch, "gpu_info", lambda _: GPUS[arch])
-    triton = copy_kernel.BLOCK_BYTES.keys()
-    matrices = [torch.empty(4, 1000) for _ in range(reads + 1)]
-    names = roofline.candidates(KINDS[reads], matrices).keys()
+    triton, operation = copy_kernel.BLOCK_BYTES.keys(), operations.load(OPERATIONS[kind])
+    aligned = buffers(kind, (4, 1000))
+    names = roofline.candidates(operation, aligned).keys()
     assert names == set(roofline.FASTEST_OF_TRITON) | {
-        form.name for number, form in of_arch(arch) if number == reads
+        form.name for other, form in of_arch(arch) if other == kind
     }
     assert all(roofline.block_bytes(name) > 0 for name in names)
-    if reads == 1:
+    if kind != "add":
         assert any(name.startswith("bulk") for name in names) == (arch == "sm_90")
     unaligned = torch.empty(4001)[1:].view(4, 1000)
-    assert roofline.candidates(KINDS[reads], [*matrices[1:], unaligned]).keys() == triton
+    assert roofline.candidates(operation, (unaligned, *aligned[1:])).keys() == triton
 
 
 def problem(elements, sm_count=100):
@@ -64,7 +75,7 @@ def test_blocks_have_as_many_turns_as_each_other_or_one_less():
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 def test_no_form_spills_and_as_many_blocks_are_resident_as_it_says(arch):
-    chosen = {form.kernel(dtype, reads): form for reads, form in of_arch(arch) for dtype in DTYPES}
+    chosen = {form.kernel(dtype, kind): form for kind, form in of_arch(arch) for dtype in DTYPES}
     log = io.StringIO()
     binary = nvrtc.build(roofline.SOURCE, tuple(chosen), arch, log)
     assert "warning" not in log.getvalue(), log.getvalue()
@@ -82,13 +93,15 @@ def test_no_form_spills_and_as_many_blocks_are_resident_as_it_says(arch):
 @pytest.mark.parametrize("shape", [(1, 3), (3, 1001), (5, 16_000_001)], ids=str)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_every_candidate_writes_the_copy_or_the_sum_and_nothing_else(dtype, shape):
-    g, y = (torch.randn(shape, device="cuda").to(dtype) for _ in range(2))
-    for read, expected in (((g,), g), ((g, y), g + y)):
-        held = torch.full((g.numel() + 64,), 9.0, dtype=dtype, device="cuda")
-        out = held[: g.numel()].view(shape)
-        calls = roofline.candidates(KINDS[len(read)], (*read, out))
-        assert len(calls) == len(roofline.FASTEST_OF_TRITON) + len(roofline.FORMS[len(read)])
+    for kind in ROOFLINES:
+        *read, out = buffers(kind, shape, dtype, "cuda")
+        expected = sum(read[1:], read[0])
+        held = torch.full((out.numel() + 64,), 9.0, dtype=out.dtype, device="cuda")
+        out = held[: out.numel()].view(out.shape)
+        calls = roofline.candidates(operations.load(OPERATIONS[kind]), (*read, out))
+        assert len(calls) == len(roofline.FASTEST_OF_TRITON) + len(roofline.FORMS[kind])
         for name, call in calls.items():
-            call(*read, out.fill_(torch.nan))
-            assert torch.equal(out, expected), name
-            assert (held[g.numel() :] == 9).all(), name
+            call(*read, out)
+            assert kind == "read" or torch.equal(out, expected), name
+            assert (held[out.numel() :] == 9).all(), name
+            out.fill_(torch.nan)

@@ -77,7 +77,7 @@ def test_columns_of_the_row_follow_from_the_samples():
         ({"aa_low": 1.011, "aa_high": 1.02}, 2, 4, ["aa_biased"]),
         ({"aa_low": 0.97, "aa_high": 0.989}, 2, 4, ["aa_biased"]),
         ({"aa_low": 1.001, "aa_high": 1.02}, 2, 4, []),
-        ({"of_copy": 1.03}, 2, 4, ["faster_than_copy"]),
+        ({"of_copy": 1.03}, 2, 4, ["faster_than_roofline"]),
         ({"of_copy": 1.03}, 0.5, 8, []),
         ({"latency_us": 11.0}, 2, 4, ["launch_bound"]),
         ({"found_in_l2": 0.06}, 2, 4, ["not_cold"]),

@@ -12,7 +12,7 @@ CPU = torch.device("cpu")
 # Sums of rows with a weight for each column: an operand that is no matrix, and one value per row.
 WEIGHTED_SUM = """
 import torch
-from operations import Exact, Operand, Operation
+from operations import Exact, Operand, Operation, Output
 from beside import describe
 
 def exact(x, weight, dtype):
@@ -21,7 +21,9 @@ def exact(x, weight, dtype):
 
 OPERATION = Operation(
     inputs=(Operand("x"), Operand("weight", ("N",), "float32")),
-    output=Operand("y", ("M",), "float32"),
+    outputs=(Output("y", ("M",), "float32"),),
+    roofline="read",
+    meeting_roofline="read_meet",
     inputs_of=lambda x, draw: (x, draw(Operand("weight", ("N",), "float32"))),
     exact=exact,
     baseline=lambda x, weight, out: torch.mv(x.float(), weight, out=out),
@@ -57,12 +59,14 @@ def test_the_baseline_is_right_and_the_operands_are_what_it_says(name):
 
     inputs = operation.inputs_of(x, draw)
     assert [t.shape for t in inputs] == [o.sizes(6, 40) for o in operation.inputs]
-    out = torch.full(operation.output.sizes(6, 40), torch.nan)
-    operation.baseline(*inputs, out)
-    exact = operation.exact(*(t.double() for t in inputs), torch.float32)
-    assert ((out - exact.y).abs() <= exact.bound + 2**-24 * exact.y.abs()).all()
+    outputs = [torch.full(output.sizes(6, 40), torch.nan) for output in operation.outputs]
+    operation.baseline(*inputs, operations.as_out(tuple(outputs)))
+    results = operation.exact_outputs(inputs, torch.float32)
+    for y, exact in zip(outputs, results, strict=True):
+        assert ((y - exact.y).abs() <= exact.bound + 2**-24 * exact.y.abs()).all()
     assert {*drawn} <= {*operation.inputs}
-    assert operation.call_bytes(6, 40, 4) == 4 * (sum(t.numel() for t in inputs) + out.numel())
+    sizes = sum(t.numel() for t in (*inputs, *outputs))
+    assert operation.call_bytes(6, 40, 4) == 4 * sizes
 
 
 def test_planning_names_operations_without_torch():
@@ -74,9 +78,10 @@ def test_a_file_from_elsewhere_is_an_operation_with_any_operands(weighted_sum):
     assert "weighted_sum" in operations.names()
     assert [o.sizes(3, 5) for o in weighted_sum.inputs] == [(3, 5), (5,)]
     assert weighted_sum.call_bytes(3, 5, 2) == 2 * 15 + 4 * 5 + 4 * 3
-    x, weight = inputs = torch.randn(3, 5), torch.randn(5)
-    some, whole = weighted_sum.rows_of(inputs, torch.tensor([2, 0]))
-    assert torch.equal(some, x[[2, 0]])
+    x, weight = inputs = torch.randn(3, 5).half(), torch.randn(5)
+    assert weighted_sum.sizes_and_dtype(inputs) == (3, 5, torch.float16)
+    rows, whole = operations.rows_of(weighted_sum.inputs, inputs, lambda t: t[[2, 0]])
+    assert torch.equal(rows, x[[2, 0]])
     assert torch.equal(whole, weight)
 
 
@@ -95,6 +100,24 @@ def test_a_file_that_cannot_be_an_operation_is_refused(name, words, folder):
         operations.add(folder / name)
     with pytest.raises(BadPoint, match=words):
         Point("cpu", "float32", 2, 2, "torch_softmax", operation_files=[folder / name])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"float32"', '"int32"', "operand 'weight' has .* dtype 'int32'; allowed .*float32, int64"),
+        ('("N",)', '("N", "M")', r"shape \('N', 'M'\) .*allowed shapes: \('M', 'N'\)"),
+        ('"read"', '"reed"', "roofline = 'reed'; allowed: 'copy', 'add', 'read'"),
+        ('"read"', '"copy"', "reads 1 and writes 1 matrices .* has 1 inputs and 0 outputs"),
+        ('"read"', '"add"', "roofline = 'add' reads 2 and writes 1"),
+        ('"read_meet"', '"read_meet_write"', "meeting_roofline = 'read_meet_write' reads 1 and"),
+    ],
+)
+def test_what_an_operation_cannot_be_is_said(old, new, words, folder):
+    path = folder / "wrong.py"
+    path.write_text(WEIGHTED_SUM.replace(old, new), encoding="utf-8")
+    with pytest.raises(operations.BadOperation, match=words):
+        operations.load(operations.add(path))
 
 
 def test_a_file_without_an_operation_is_named(folder):
