@@ -11,8 +11,15 @@ from triton.runtime import interpreter
 import kernels
 from kernels.dropin import dispatch, entry, triton_columns
 from kernels.frontier.backward import cuda_backward, triton_backward
-from tests.kernels.helpers.dropin import OPS, assert_gradient, assert_right, kinds, one_op, samples
-from tests.kernels.helpers.variants import special_rows
+from tests.kernels.helpers.dropin import (
+    OPS,
+    assert_gradient,
+    assert_right,
+    kinds,
+    one_op,
+    samples,
+    special_rows,
+)
 from tests.marks import slow
 
 # Each reaches another kernel, or another config of it: a row in a block, a row in tiles, columns in
