@@ -8,7 +8,8 @@ Bits: n and the dtypes decide the order of every sum. How many columns lie besid
 address and the number of warps do not: ``tree_sum`` adds lanes in one order.
 Bytes: 2·itemsize for each element forward and 3·itemsize backward. Columns that do not fit in
 registers take up to 3·itemsize and 5·itemsize.
-Limits: a short inner makes loads short.
+Limits: a short inner makes loads short. It is no variant, because the pipeline's operations are
+over the adjacent elements of a row, and this reads columns.
 Source: Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018), here with one
 exp for each element; the formulas of ``triton_backward``.
 """
@@ -268,16 +269,16 @@ def softmax_bwd_kernel_inner_chunks(
             tl.store(dx_ptr + at, gradient(g, y, total, LOG, dtype).to(dtype), mask=here)
 
 
-def forward(x: Tensor, out: Tensor, outer: int, n: int, inner: int, log: bool) -> None:
-    """Write the (log-)softmax over n of x (outer, n, inner) to ``out``.
+def forward(out: Tensor, x: Tensor, sizes: tuple[int, int, int], log: bool) -> None:
+    """Write the (log-)softmax over n of x to ``out``; ``sizes`` are (outer, n, inner).
 
     Both are contiguous, on the current GPU, and have any rank and dtype.
     """
     kernels = softmax_fwd_kernel_inner, softmax_fwd_kernel_inner_chunks
-    launch(*kernels, (out, x), (outer, n, inner), log, numbers=2)
+    launch(*kernels, (out, x), sizes, log, numbers=2)
 
 
-def backward(g: Tensor, y: Tensor, dx: Tensor, outer: int, n: int, inner: int, log: bool) -> None:
-    """Write the gradient with respect to the input to ``dx``, all (outer, n, inner)."""
+def backward(dx: Tensor, g: Tensor, y: Tensor, sizes: tuple[int, int, int], log: bool) -> None:
+    """Write the gradient with respect to the input to ``dx``; see ``forward``."""
     kernels = softmax_bwd_kernel_inner, softmax_bwd_kernel_inner_chunks
-    launch(*kernels, (dx, g, y), (outer, n, inner), log, numbers=1)
+    launch(*kernels, (dx, g, y), sizes, log, numbers=1)

@@ -18,7 +18,8 @@ def in_family(*families: str) -> list[str]:
 OWN_FAMILIES = "published", "frontier"
 CUDA = [name for name in in_family("published") if "cuda" in kernels.packages(name)]
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
-FRONTIER = [name for name in in_family("frontier") if "softmax" in kernels.ops(name)]
+IN_CUDA = [name for name in in_family("frontier") if "cuda" in kernels.packages(name)]
+FRONTIER = [name for name in IN_CUDA if "softmax" in kernels.ops(name)]
 # Kernels that were handed in. Nothing is expected of them by name, and they may refuse any input.
 CONTRIBUTED = in_family("contributed")
 

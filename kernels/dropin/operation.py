@@ -1,0 +1,262 @@
+"""Compute an operation over one dimension by the first route that works, and remember the launch.
+
+A tensor is (outer, n, inner), and the operation is over n. Over the last dimension n is a row of a
+matrix, and inner is 1. Over another one n is a column, also where inner is 1, so that a column
+gives the same bits beside any number of others. Its kernel reads the tensor in place: transposing
+it to rows and back would move every byte three times.
+
+Whatever fails on the way to a launch leaves the call to the next route: CUDA C++, then Triton, then
+torch. NVRTC may be missing, the driver too old, the cluster too large for a part of a GPU. The
+first failure of a route on a GPU is logged as a warning.
+"""
+
+import contextlib
+import functools
+import logging
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..contract import LONGEST_ROW, MAX_BLOCKS, VEC_BYTES
+from ..tensors import current_device
+from .eligible import in_memory, takes, torch_private
+
+MAX_KNOWN = 4096  # shapes of an operation, and calls that a route failed at
+# Rows, or columns beside each other, of a call. A kernel rounds them up to whole tiles in 32 bits.
+MAX_ROWS = MAX_BLOCKS - 32
+# Inductor's allocator takes 0.7 µs, torch.empty_like 1.9 µs (H100 machine).
+_empty_cuda = torch_private("_C._dynamo.guards:_empty_strided_cuda")
+
+logger = logging.getLogger(__package__.partition(".")[0])
+_failed: set[tuple] = set()  # (route, what decides whether it can compute a call)
+_warned: set[tuple] = set()  # (route, device)
+
+
+class Call(NamedTuple):
+    """Hold what a route gets: the output, and the inputs, all on the current device.
+
+    The tensors have any rank: each view would cost the host 0.8 µs, so sizes are numbers. The first
+    input has ``stride`` elements from one row to the next, and adjacent columns; 0 repeats one row.
+    Of columns ``stride`` is None, and it is contiguous. The others and the output are contiguous;
+    each has its own dtype.
+    """
+
+    out: Tensor
+    inputs: tuple[Tensor, ...]
+    outer: int
+    n: int
+    inner: int
+    stride: int | None
+
+    @property
+    def device(self) -> int:
+        return self.out.get_device()
+
+    def decisive_for(self, launch: Callable) -> tuple:
+        """Return what decides whether a route can compute a call: never the number of rows."""
+        dtypes = (tensor.dtype for tensor in (*self.inputs, self.out))
+        return launch, self.device, self.n, self.stride is None, *dtypes
+
+
+# From what allocates an output, and what computes the inputs anew where the launch fails, to what
+# repeats the launch for inputs of the same sizes, contiguous and aligned.
+Repeater = Callable[[Callable[[], Tensor], Callable[..., Tensor]], Callable[..., Tensor]]
+
+
+class Route(NamedTuple):
+    """Name one way to compute an operation.
+
+    ``launch(call, log)`` writes the output and returns what can repeat it, or returns None for a
+    call that the route does not take. ``log``: the logarithm's operation instead of softmax's.
+    """
+
+    language: str
+    launch: Callable[[Call, bool], Repeater | None]
+
+
+class KnownLaunch(NamedTuple):
+    """Hold how an operation is computed for one shape over one dimension, and no tensor."""
+
+    repeat: Callable[..., Tensor]
+    gradient: tuple  # the operation that gives the gradient, ``dim``, and the gradient's dtype
+
+
+@dataclass(eq=False)
+class Operation:
+    """Declare an operation over one dimension of tensors of one shape; the output has it, too.
+
+    ``torch_function(*inputs, dim, dtype)`` is torch's own way, in ``dtype`` or the first input's.
+    """
+
+    name: str  # of the operator softmax_bench::NAME
+    inputs: tuple[str, ...]
+    log: bool  # see ``Route``
+    routes: tuple[Route, ...]
+    aten: str  # torch's operator, which ``replace_torch`` replaces
+    torch_function: Callable[..., Tensor]
+    narrows: bool  # the output may have fewer bits than the inputs
+    gradient: "Operation | None" = None  # computes the gradient from that of the output, and it
+    # Returns the gradients of Σ v·output from (*inputs, v, dim), by torch's functions.
+    formula: Callable[..., tuple[Tensor, ...]] | None = None
+    operator: Callable[..., Tensor] | None = None  # the custom operator; ``operators`` registers it
+    # Contiguous, aligned inputs of one dtype are known by shape, dtype, dtype of the output (None:
+    # the same), device and dim. Nothing else decides.
+    known: dict[tuple, KnownLaunch] = field(default_factory=dict)
+
+    def compute(self, *arguments) -> Tensor:
+        """Return the contiguous output for (*inputs, dim, dtype), by torch where no kernel can.
+
+        ``dim`` is 0 … rank-1, and the output has ``dtype``, or the first input's.
+        """
+        *inputs, dim, dtype = arguments
+        if known := self.known_launch(dim, dtype, *inputs):
+            return known.repeat(*inputs)
+        y = None
+        if self.narrows or dtype in (None, inputs[0].dtype, torch.float32):
+            y = self.launch_new(dim, dtype, *inputs) if takes(dim, dtype, *inputs) else None
+        return self.torch_function(*inputs, dim, dtype) if y is None else y
+
+    def launch(self, dim: int, dtype: torch.dtype | None, *inputs: Tensor) -> Tensor | None:
+        """Compute what ``takes`` takes; return None where no kernel can."""
+        known = self.known_launch(dim, dtype, *inputs)
+        return known.repeat(*inputs) if known else self.launch_new(dim, dtype, *inputs)
+
+    def known_launch(
+        self, dim: int, dtype: object, x: Tensor, *others: Tensor
+    ) -> KnownLaunch | None:
+        """Return the launch that was made for inputs like these, or None if they need another one.
+
+        ``dim`` may be negative, and no argument is valid of necessity.
+        """
+        try:
+            shape, x_dtype, device = x.shape, x.dtype, x.get_device()
+            known = self.known.get((shape, x_dtype, dtype, device, dim))
+            if known is None or device != current_device() or not x.is_contiguous() or x.is_neg():
+                return None
+            address = x.data_ptr()
+            for other in others:
+                if other.dtype is not x_dtype or other.shape != shape or other.is_neg():
+                    return None
+                if other.get_device() != device or not other.is_contiguous():
+                    return None
+                address = other.data_ptr() and address | other.data_ptr()
+        except (RuntimeError, TypeError):  # x lies nowhere, or is nested or sparse; dtype is none
+            return None
+        return known if address and address % VEC_BYTES == 0 else None
+
+    def launch_new(self, dim: int, dtype: torch.dtype | None, *inputs: Tensor) -> Tensor | None:
+        """Compute ``launch`` where no launch is known."""
+        x = inputs[0]
+        shape, numel, device = x.shape, x.numel(), x.get_device()
+        if not all(t.shape == shape and t.get_device() == device and in_memory(t) for t in inputs):
+            return None
+        n = shape[dim]
+        if not can_count(numel, n):
+            return None
+        inner = math.prod(shape[dim + 1 :])
+        first, stride = _rows(x, n, dim)
+        others = (t.contiguous() for t in inputs[1:])
+        out = empty_like(x, dtype or x.dtype)
+        call = Call(out, (first, *others), numel // (n * inner), n, inner, stride)
+        elsewhere = device >= 0 and device != current_device()
+        with torch.cuda.device(device) if elsewhere else contextlib.nullcontext():
+            repeater = self._first_that_works(call)
+        if repeater and all(map(_is_repeatable, inputs)) and len({t.dtype for t in inputs}) == 1:
+            self._remember(x, out, dim, repeater)
+        return out if repeater else None
+
+    def _first_that_works(self, call: Call) -> Repeater | None:
+        """Return what the first route returns that takes the call and does not fail."""
+        for index, (language, launch) in enumerate(self.routes):
+            if _failed and call.decisive_for(launch) in _failed:
+                continue
+            try:
+                if repeater := launch(call, self.log):
+                    return repeater
+            except Exception as error:
+                key = call.decisive_for(launch)
+                _note_failure(key, error)
+                successor = [*(route.language for route in self.routes), "torch"][index + 1]
+                level = logging.DEBUG if key[:2] in _warned else logging.WARNING
+                _warned.add(key[:2])
+                reason = f"{type(error).__name__}: {error}"
+                text = "%s in %s failed on cuda:%d at rows of %d; %s computes them instead. %s"
+                words = self.name, language, call.device, call.n, successor, reason
+                logger.log(level, text, *words)
+        return None
+
+    def _remember(self, x: Tensor, out: Tensor, dim: int, repeater: Repeater) -> None:
+        """Let ``known_launch`` find the launch for tensors like x and out, over ``dim``."""
+        dtype = out.dtype
+
+        def again(*inputs: Tensor) -> Tensor:
+            """Compute after a known launch failed, as in a context with fewer multiprocessors."""
+            self.known.clear()
+            return self.compute(*inputs, dim, dtype)
+
+        repeat = repeater(_allocator(out), again)
+        known = KnownLaunch(repeat, (self.gradient, dim, x.dtype))
+        if len(self.known) >= MAX_KNOWN:
+            self.known.clear()
+        for dim_name in (dim, dim - x.dim()):
+            for dtype_name in {dtype, None} if dtype is x.dtype else {dtype}:
+                self.known[x.shape, x.dtype, dtype_name, x.get_device(), dim_name] = known
+
+
+def _note_failure(key: tuple, error: Exception) -> None:
+    """Remember what a route failed at, unless memory was short."""
+    if isinstance(error, torch.OutOfMemoryError) or "OUT_OF_MEMORY" in str(error):
+        return
+    if len(_failed) >= MAX_KNOWN:
+        _failed.clear()
+    _failed.add(key)
+
+
+def can_count(numel: int, n: int) -> bool:
+    """Return whether the kernels count so many elements in rows of n."""
+    return numel > 0 and n <= LONGEST_ROW and numel // n <= MAX_ROWS
+
+
+def _is_repeatable(x: Tensor) -> bool:
+    """Return whether x is contiguous and aligned, as ``known_launch`` demands."""
+    return x.is_contiguous() and x.data_ptr() % VEC_BYTES == 0
+
+
+def _allocator(x: Tensor) -> Callable[[], Tensor]:
+    """Return what allocates a tensor like x, a contiguous one, on the current device."""
+    sizes = tuple(x.shape), x.stride()
+    if x.is_cuda and _empty_cuda:
+        return functools.partial(_empty_cuda[0], *sizes, x.dtype)
+    return functools.partial(torch.empty_strided, *sizes, dtype=x.dtype, device=x.device)
+
+
+def _rows(x: Tensor, n: int, dim: int) -> tuple[Tensor, int | None]:
+    """Return x or a contiguous copy, and the stride of its rows; None for columns.
+
+    Rows may be non-contiguous, and a stride of 0 repeats one row. Columns are copied unless x is
+    contiguous.
+    """
+    if dim < x.dim() - 1:
+        return x.contiguous(), None
+    if x.is_contiguous():
+        return x, n
+    try:
+        matrix = x.view(-1, n)
+    except RuntimeError:  # its rows have several strides
+        pass
+    else:
+        if n == 1 or matrix.stride(1) == 1:
+            return x, matrix.stride(0)
+    return x.contiguous(), n
+
+
+def empty_like(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return a new tensor of x's shape with the strides of a contiguous one.
+
+    A contiguous x may have other strides in dimensions of size 1, and torch's softmax drops them.
+    """
+    return torch.empty_like(x, dtype=dtype, memory_format=torch.contiguous_format)
