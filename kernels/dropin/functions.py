@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from . import routes
-from .operation import Operation, Route
+from .operation import Operation
 
 
 def _declare(name: str, log: bool, second: Callable) -> Operation:
-    """Return an operation that becomes y, of which the gradient needs y alone."""
+    """Return the operation of a function whose gradient needs its output alone."""
     forward_of_torch = getattr(torch.ops.aten, f"_{name}")
     backward_of_torch = getattr(torch.ops.aten, f"_{name}_backward_data")
 
@@ -29,24 +29,21 @@ def _declare(name: str, log: bool, second: Callable) -> Operation:
     gradient = Operation(
         name=f"{name}_backward",
         inputs=("g", "y"),
-        log=log,
-        routes=(
-            Route("CUDA C++", routes.cuda_backward),
-            Route("Triton", routes.triton_backward),
-        ),
-        aten=f"_{name}_backward_data",
+        output="dx",
+        routes=routes.backward(log),
         torch_function=backward,
         narrows=True,
+        aten=f"_{name}_backward_data",
         formula=second,
     )
     return Operation(
         name=name,
         inputs=("x",),
-        log=log,
-        routes=(Route("CUDA C++", routes.cuda_forward), Route("Triton", routes.triton_forward)),
-        aten=f"_{name}",
+        output="y",
+        routes=routes.forward(log),
         torch_function=forward,
         narrows=False,
+        aten=f"_{name}",
         gradient=gradient,
     )
 

@@ -32,8 +32,8 @@ MAX_ROWS = MAX_BLOCKS - 32
 _empty_cuda = torch_private("_C._dynamo.guards:_empty_strided_cuda")
 
 logger = logging.getLogger(__package__.partition(".")[0])
-_failed: set[tuple] = set()  # (route, what decides whether it can compute a call)
-_warned: set[tuple] = set()  # (route, device)
+_failed: set[tuple] = set()  # (operation, language, what decides whether it can compute a call)
+_warned: set[tuple] = set()  # (operation, language, device)
 
 
 class Call(NamedTuple):
@@ -56,10 +56,10 @@ class Call(NamedTuple):
     def device(self) -> int:
         return self.out.get_device()
 
-    def decisive_for(self, launch: Callable) -> tuple:
+    def decisive(self) -> tuple:
         """Return what decides whether a route can compute a call: never the number of rows."""
         dtypes = (tensor.dtype for tensor in (*self.inputs, self.out))
-        return launch, self.device, self.n, self.stride is None, *dtypes
+        return self.device, self.n, self.stride is None, *dtypes
 
 
 # From what allocates an output, and what computes the inputs anew where the launch fails, to what
@@ -70,12 +70,12 @@ Repeater = Callable[[Callable[[], Tensor], Callable[..., Tensor]], Callable[...,
 class Route(NamedTuple):
     """Name one way to compute an operation.
 
-    ``launch(call, log)`` writes the output and returns what can repeat it, or returns None for a
-    call that the route does not take. ``log``: the logarithm's operation instead of softmax's.
+    ``launch(call)`` writes the output and returns what can repeat it, or returns None for a call
+    that the route does not take.
     """
 
     language: str
-    launch: Callable[[Call, bool], Repeater | None]
+    launch: Callable[[Call], Repeater | None]
 
 
 class KnownLaunch(NamedTuple):
@@ -83,29 +83,50 @@ class KnownLaunch(NamedTuple):
 
     repeat: Callable[..., Tensor]
     gradient: tuple  # the operation that gives the gradient, ``dim``, and the gradient's dtype
+    others: tuple[tuple, ...] = ()  # shape, dtype and device of the inputs after the first
 
 
 @dataclass(eq=False)
 class Operation:
-    """Declare an operation over one dimension of tensors of one shape; the output has it, too.
+    """Declare an operation over one dimension of a tensor, with all that follows from it.
 
+    The first input is a matrix of rows, or columns, of any strides. The other inputs and the output
+    have its shape, or one element for each row if their names are in ``per_row``.
     ``torch_function(*inputs, dim, dtype)`` is torch's own way, in ``dtype`` or the first input's.
     """
 
     name: str  # of the operator softmax_bench::NAME
     inputs: tuple[str, ...]
-    log: bool  # see ``Route``
+    output: str
     routes: tuple[Route, ...]
-    aten: str  # torch's operator, which ``replace_torch`` replaces
     torch_function: Callable[..., Tensor]
     narrows: bool  # the output may have fewer bits than the inputs
-    gradient: "Operation | None" = None  # computes the gradient from that of the output, and it
+    per_row: frozenset[str] = frozenset()
+    aten: str | None = None  # torch's operator, which ``replace_torch`` replaces
+    # Computes the gradient by the first input, from those of "g", the gradient by the output, and
+    # of this operation's inputs and output that have the names of its inputs.
+    gradient: "Operation | None" = None
     # Returns the gradients of Σ v·output from (*inputs, v, dim), by torch's functions.
     formula: Callable[..., tuple[Tensor, ...]] | None = None
     operator: Callable[..., Tensor] | None = None  # the custom operator; ``operators`` registers it
-    # Contiguous, aligned inputs of one dtype are known by shape, dtype, dtype of the output (None:
-    # the same), device and dim. Nothing else decides.
+    # Contiguous, aligned inputs are known by shape and dtype of the first, dtype of the output
+    # (None: the same), device and dim. An entry says what the other inputs must be.
     known: dict[tuple, KnownLaunch] = field(default_factory=dict)
+
+    def shape_of(self, name: str, shape: torch.Size, dim: int) -> tuple[int, ...]:
+        """Return the shape of an input or the output, from the first input's."""
+        return (*shape[:dim], *shape[dim + 1 :]) if name in self.per_row else shape
+
+    def new_output(self, x: Tensor, dim: int, dtype: torch.dtype | None) -> Tensor:
+        """Return a new tensor for the output, with the strides of a contiguous one.
+
+        A contiguous x may have other strides in dimensions of size 1, and torch's softmax drops
+        them.
+        """
+        dtype = dtype or x.dtype
+        if self.output in self.per_row:
+            return x.new_empty(self.shape_of(self.output, x.shape, dim), dtype=dtype)
+        return torch.empty_like(x, dtype=dtype, memory_format=torch.contiguous_format)
 
     def compute(self, *arguments) -> Tensor:
         """Return the contiguous output for (*inputs, dim, dtype), by torch where no kernel can.
@@ -133,17 +154,18 @@ class Operation:
         ``dim`` may be negative, and no argument is valid of necessity.
         """
         try:
-            shape, x_dtype, device = x.shape, x.dtype, x.get_device()
-            known = self.known.get((shape, x_dtype, dtype, device, dim))
+            device = x.get_device()
+            known = self.known.get((x.shape, x.dtype, dtype, device, dim))
             if known is None or device != current_device() or not x.is_contiguous() or x.is_neg():
                 return None
             address = x.data_ptr()
-            for other in others:
-                if other.dtype is not x_dtype or other.shape != shape or other.is_neg():
-                    return None
-                if other.get_device() != device or not other.is_contiguous():
-                    return None
-                address = other.data_ptr() and address | other.data_ptr()
+            if others:
+                for other, expected in zip(others, known.others, strict=True):
+                    if (other.shape, other.dtype, other.get_device()) != expected:
+                        return None
+                    if other.is_neg() or not other.is_contiguous():
+                        return None
+                    address = other.data_ptr() and address | other.data_ptr()
         except (RuntimeError, TypeError):  # x lies nowhere, or is nested or sparse; dtype is none
             return None
         return known if address and address % VEC_BYTES == 0 else None
@@ -152,46 +174,62 @@ class Operation:
         """Compute ``launch`` where no launch is known."""
         x = inputs[0]
         shape, numel, device = x.shape, x.numel(), x.get_device()
-        if not all(t.shape == shape and t.get_device() == device and in_memory(t) for t in inputs):
-            return None
+        for name, tensor in zip(self.inputs, inputs, strict=True):
+            if tensor.shape != self.shape_of(name, shape, dim) or tensor.get_device() != device:
+                return None
         n = shape[dim]
-        if not can_count(numel, n):
+        if not can_count(numel, n) or not all(map(in_memory, inputs)):
             return None
         inner = math.prod(shape[dim + 1 :])
         first, stride = _rows(x, n, dim)
-        others = (t.contiguous() for t in inputs[1:])
-        out = empty_like(x, dtype or x.dtype)
+        others = (tensor.contiguous() for tensor in inputs[1:])
+        out = self.new_output(x, dim, dtype)
         call = Call(out, (first, *others), numel // (n * inner), n, inner, stride)
         elsewhere = device >= 0 and device != current_device()
         with torch.cuda.device(device) if elsewhere else contextlib.nullcontext():
-            repeater = self._first_that_works(call)
-        if repeater and all(map(_is_repeatable, inputs)) and len({t.dtype for t in inputs}) == 1:
-            self._remember(x, out, dim, repeater)
-        return out if repeater else None
+            computed, repeater = self._first_that_works(call)
+        if repeater and all(map(_is_repeatable, inputs)):
+            self._remember(inputs, out, dim, repeater)
+        return out if computed else None
 
-    def _first_that_works(self, call: Call) -> Repeater | None:
-        """Return what the first route returns that takes the call and does not fail."""
+    def _first_that_works(self, call: Call) -> tuple[bool, Repeater | None]:
+        """Let the first route compute that takes the call and does not fail.
+
+        Returns whether one did, and what it returned: None after a shortage of memory, as the next
+        call may take the first route again.
+        """
+        forgiven = False
         for index, (language, launch) in enumerate(self.routes):
-            if _failed and call.decisive_for(launch) in _failed:
+            if _failed and (self.name, language, *call.decisive()) in _failed:
                 continue
             try:
-                if repeater := launch(call, self.log):
-                    return repeater
+                if repeater := launch(call):
+                    return True, None if forgiven else repeater
             except Exception as error:
-                key = call.decisive_for(launch)
-                _note_failure(key, error)
                 successor = [*(route.language for route in self.routes), "torch"][index + 1]
-                level = logging.DEBUG if key[:2] in _warned else logging.WARNING
-                _warned.add(key[:2])
-                reason = f"{type(error).__name__}: {error}"
-                text = "%s in %s failed on cuda:%d at rows of %d; %s computes them instead. %s"
-                words = self.name, language, call.device, call.n, successor, reason
-                logger.log(level, text, *words)
-        return None
+                forgiven |= self._note_failure(call, language, successor, error)
+        return False, None
 
-    def _remember(self, x: Tensor, out: Tensor, dim: int, repeater: Repeater) -> None:
-        """Let ``known_launch`` find the launch for tensors like x and out, over ``dim``."""
-        dtype = out.dtype
+    def _note_failure(self, call: Call, language: str, successor: str, error: Exception) -> bool:
+        """Remember and log that a route failed. Return whether memory was short: then forget it."""
+        device, n, *_ = decisive = call.decisive()
+        forgiven = isinstance(error, torch.OutOfMemoryError) or "OUT_OF_MEMORY" in str(error)
+        if not forgiven:
+            if len(_failed) >= MAX_KNOWN:
+                _failed.clear()
+            _failed.add((self.name, language, *decisive))
+        route = self.name, language, device
+        level = logging.DEBUG if route in _warned else logging.WARNING
+        _warned.add(route)
+        text = "%s in %s failed on cuda:%d at rows of %d; %s computes them instead. %s: %s"
+        logger.log(level, text, *route, n, successor, type(error).__name__, error)
+        return forgiven
+
+    def _remember(
+        self, inputs: tuple[Tensor, ...], out: Tensor, dim: int, repeater: Repeater
+    ) -> None:
+        """Let ``known_launch`` find the launch for tensors like these, over ``dim``."""
+        x, dtype = inputs[0], out.dtype
 
         def again(*inputs: Tensor) -> Tensor:
             """Compute after a known launch failed, as in a context with fewer multiprocessors."""
@@ -199,21 +237,13 @@ class Operation:
             return self.compute(*inputs, dim, dtype)
 
         repeat = repeater(_allocator(out), again)
-        known = KnownLaunch(repeat, (self.gradient, dim, x.dtype))
+        others = tuple((t.shape, t.dtype, t.get_device()) for t in inputs[1:])
+        known = KnownLaunch(repeat, (self.gradient, dim, x.dtype), others)
         if len(self.known) >= MAX_KNOWN:
             self.known.clear()
         for dim_name in (dim, dim - x.dim()):
             for dtype_name in {dtype, None} if dtype is x.dtype else {dtype}:
                 self.known[x.shape, x.dtype, dtype_name, x.get_device(), dim_name] = known
-
-
-def _note_failure(key: tuple, error: Exception) -> None:
-    """Remember what a route failed at, unless memory was short."""
-    if isinstance(error, torch.OutOfMemoryError) or "OUT_OF_MEMORY" in str(error):
-        return
-    if len(_failed) >= MAX_KNOWN:
-        _failed.clear()
-    _failed.add(key)
 
 
 def can_count(numel: int, n: int) -> bool:
@@ -252,11 +282,3 @@ def _rows(x: Tensor, n: int, dim: int) -> tuple[Tensor, int | None]:
         if n == 1 or matrix.stride(1) == 1:
             return x, matrix.stride(0)
     return x.contiguous(), n
-
-
-def empty_like(x: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return a new tensor of x's shape with the strides of a contiguous one.
-
-    A contiguous x may have other strides in dimensions of size 1, and torch's softmax drops them.
-    """
-    return torch.empty_like(x, dtype=dtype, memory_format=torch.contiguous_format)

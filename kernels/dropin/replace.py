@@ -20,7 +20,8 @@ from .functions import FUNCTIONS
 from .operation import Operation
 
 BACKEND = "CUDA"
-OPERATORS = [operation.aten for each in FUNCTIONS for operation in (each, each.gradient)]
+REPLACED = [function for function in FUNCTIONS if function.aten]
+OPERATORS = [operation.aten for each in REPLACED for operation in (each, each.gradient)]
 
 _lock = threading.RLock()
 _active: list["Replacement"] = []
@@ -97,7 +98,7 @@ def _register() -> torch.library.Library:
     library = torch.library.Library("aten", "IMPL")
     with warnings.catch_warnings():  # torch says that the kernels were there already
         warnings.filterwarnings("ignore", "(?s).*Overriding a previously registered kernel")
-        for function in FUNCTIONS:
+        for function in REPLACED:
             for operation, ours in ((function, _forward), (function.gradient, _backward)):
                 fallback = torch.library.get_kernel(f"aten::{operation.aten}", BACKEND).call_boxed
                 ours = functools.partial(ours, operation, fallback)

@@ -10,7 +10,7 @@ dtype, as it has under autocast, too. ``triton_backward`` takes all other rows, 
 ``triton_inner_dim`` all columns. ``data/recorded/h200/softmax_backward.csv`` has both over the
 length of a row on an H200.
 
-Every function here launches as ``operation.Route`` says.
+``forward(log)`` and ``backward(log)`` are the routes; ``log``: log-softmax instead of softmax.
 """
 
 import functools
@@ -22,7 +22,7 @@ from torch import Tensor
 
 from ..contract import VEC_BYTES
 from .eligible import runs_cuda_kernels
-from .operation import Call, Repeater, logger
+from .operation import Call, Repeater, Route, logger
 
 # Bytes of a row, at most, that Triton's backward takes, by whether they are a multiple of a vector.
 # If so, CUDA C++ takes up to 0.4 µs more on an H100 (1024x1024 in bfloat16; large ones are within
@@ -34,7 +34,23 @@ MIN_BYTES = {True: 2**11 - 1, False: 768}
 TRITON_ALIGNMENT = 16
 
 
-def cuda_forward(call: Call, log: bool) -> Repeater | None:
+def forward(log: bool) -> tuple[Route, ...]:
+    """Return the routes of softmax or log-softmax."""
+    return (
+        Route("CUDA C++", functools.partial(cuda_forward, log)),
+        Route("Triton", functools.partial(triton_forward, log)),
+    )
+
+
+def backward(log: bool) -> tuple[Route, ...]:
+    """Return the routes of a gradient, of inputs g and y."""
+    return (
+        Route("CUDA C++", functools.partial(cuda_backward, log)),
+        Route("Triton", functools.partial(triton_backward, log)),
+    )
+
+
+def cuda_forward(log: bool, call: Call) -> Repeater | None:
     """Launch ``frontier``."""
     out, (x,), outer, n, _, stride = call
     kernels = cuda_kernels(call.device)
@@ -59,7 +75,7 @@ def cuda_forward(call: Call, log: bool) -> Repeater | None:
     return repeater
 
 
-def cuda_backward(call: Call, log: bool) -> Repeater | None:
+def cuda_backward(log: bool, call: Call) -> Repeater | None:
     """Launch ``cuda_backward``."""
     dx, (g, y), outer, n, _, stride = call
     row_bytes = n * y.element_size()
@@ -88,7 +104,7 @@ def cuda_backward(call: Call, log: bool) -> Repeater | None:
     return repeater
 
 
-def triton_forward(call: Call, log: bool) -> Repeater:
+def triton_forward(log: bool, call: Call) -> Repeater:
     """Launch ``frontier_triton`` or ``triton_inner_dim``."""
     out, (x,), outer, n, inner, stride = call
     if stride is None:
@@ -105,7 +121,7 @@ def triton_forward(call: Call, log: bool) -> Repeater:
     return _repeater(functools.partial(launch, strides=(n, n)))
 
 
-def triton_backward(call: Call, log: bool) -> Repeater:
+def triton_backward(log: bool, call: Call) -> Repeater:
     """Launch ``triton_backward`` or ``triton_inner_dim``."""
     dx, (g, y), outer, n, inner, stride = call
     if stride is None:

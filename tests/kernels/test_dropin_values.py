@@ -375,8 +375,8 @@ def test_triton_gets_aligned_outputs(op, cols, device, monkeypatch):
         stores = [torch.empty(3 * cols + 1, device=device) for _ in range(2)]
         y, dx = (store[start:][: 3 * cols].view(3, cols) for store in stores)
         assert (routes._aligned_output(y, cols) is y) == (start == 0 or cols == 60)
-        routes.triton_forward(Call(y, (x,), 3, cols, 1, cols), log)
-        routes.triton_backward(Call(dx, (g, y), 3, cols, 1, cols), log)
+        routes.triton_forward(log, Call(y, (x,), 3, cols, 1, cols))
+        routes.triton_backward(log, Call(dx, (g, y), 3, cols, 1, cols))
         assert_right(y, x, 1, op)
         assert_gradient(dx, g, y, 1, op)
         results.append((y, dx))

@@ -95,10 +95,10 @@ def launch_dropin(dtype: torch.dtype) -> None:
     t = torch.empty(1, dtype=dtype)
     for log in (False, True):
         for cols in (781, 4096, 16384, 100_000):  # every number of warps; blocks and tiles
-            triton_forward(Call(t, (t,), 64, cols, 1, cols), log)
-            triton_backward(Call(t, (t, t), 64, cols, 1, cols), log)
+            triton_forward(log, Call(t, (t,), 64, cols, 1, cols))
+            triton_backward(log, Call(t, (t, t), 64, cols, 1, cols))
         # columns in one tile, in tiles, in chunks that one program or several take
         sizes = (64, 10, 3), (64, 1, 1), (99, 256, 32), (64, 256, 512), (64, 257, 512)
         for outer, n, inner in (*sizes, (99, 4097, 100), (1, 33_000, 64), (1, 2**20, 1)):
-            triton_forward(Call(t, (t,), outer, n, inner, None), log)
-            triton_backward(Call(t, (t, t), outer, n, inner, None), log)
+            triton_forward(log, Call(t, (t,), outer, n, inner, None))
+            triton_backward(log, Call(t, (t, t), outer, n, inner, None))
