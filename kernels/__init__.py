@@ -12,7 +12,7 @@ without them.
 """
 
 from . import library
-from .contract import DTYPES, Variant, split_config  # noqa: F401
+from .contract import DTYPES, split_config  # noqa: F401
 from .library import __getattr__ as __getattr__
 from .registry.dependencies import (  # noqa: F401
     kernel_sha256,
@@ -33,6 +33,7 @@ from .registry.discover import (  # noqa: F401
 )
 from .registry.source_hash import code_sha256  # noqa: F401
 from .registry.source_scan import BadKernel  # noqa: F401
+from .registry.variant import Variant
 
 # For users. The other names are for planning and measuring a sweep.
 __all__ = ["Variant", "load", "names", *library.__all__]

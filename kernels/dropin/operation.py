@@ -25,7 +25,7 @@ from ..contract import LONGEST_ROW, MAX_BLOCKS, VEC_BYTES
 from ..tensors import current_device
 from .eligible import in_memory, takes, torch_private
 
-MAX_KNOWN = 4096  # shapes of an operation, and calls that a route failed at
+MAX_KNOWN = 4096  # launches that an operation remembers, and failures that all remember
 # Rows, or columns beside each other, of a call. A kernel rounds them up to whole tiles in 32 bits.
 MAX_ROWS = MAX_BLOCKS - 32
 # Inductor's allocator takes 0.7 µs, torch.empty_like 1.9 µs (H100 machine).
@@ -62,8 +62,9 @@ class Call(NamedTuple):
         return self.device, self.n, self.stride is None, *dtypes
 
 
-# From what allocates an output, and what computes the inputs anew where the launch fails, to what
-# repeats the launch for inputs of the same sizes, contiguous and aligned.
+# ``repeater(allocate, again)`` returns what repeats a launch for inputs of the same sizes that are
+# contiguous and aligned: ``allocate()`` makes the output, and ``again(*inputs)`` computes it by any
+# route where the launch fails.
 Repeater = Callable[[Callable[[], Tensor], Callable[..., Tensor]], Callable[..., Tensor]]
 
 
@@ -103,12 +104,12 @@ class Operation:
     narrows: bool  # the output may have fewer bits than the inputs
     per_row: frozenset[str] = frozenset()
     aten: str | None = None  # torch's operator, which ``replace_torch`` replaces
-    # Computes the gradient by the first input, from those of "g", the gradient by the output, and
-    # of this operation's inputs and output that have the names of its inputs.
+    # The operation that computes the gradient by the first input. Its own inputs are "g", which is
+    # the gradient by the output, and those operands of this operation that it names.
     gradient: "Operation | None" = None
-    # Returns the gradients of Σ v·output from (*inputs, v, dim), by torch's functions.
+    # ``formula(*inputs, v, dim)`` returns the gradients of Σ v·output by torch's functions.
     formula: Callable[..., tuple[Tensor, ...]] | None = None
-    operator: Callable[..., Tensor] | None = None  # the custom operator; ``operators`` registers it
+    operator: Callable[..., Tensor] | None = None  # softmax_bench::NAME; ``operators`` sets it
     # Contiguous, aligned inputs are known by shape and dtype of the first, dtype of the output
     # (None: the same), device and dim. An entry says what the other inputs must be.
     known: dict[tuple, KnownLaunch] = field(default_factory=dict)

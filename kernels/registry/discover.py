@@ -26,9 +26,10 @@ from pathlib import Path
 
 import operations
 
-from ..contract import CONFIG_MARK, Variant, split_config, why_unsupported
+from ..contract import CONFIG_MARK, split_config
 from . import source_scan
 from .source_scan import BadKernel
+from .variant import Variant, why_unsupported
 
 PACKAGE = __package__.partition(".")[0]
 KERNELS = Path(__file__).parents[1]
