@@ -11,11 +11,11 @@ CLUSTERS_SINCE = (9, 0)  # thread block clusters and bulk copies (TMA)
 
 CONFIG_MARK = "__"  # in a variant's name, between its file's stem and a config
 
-WARP = 32  # threads; kWarp in types.cuh
-VEC_BYTES = 16  # that one load or store moves at most
-LONGEST_ROW = 2**30  # elements: kernels round up to whole tiles, and count them in 32 bits
-MAX_CACHED_BYTES = 16 * 2**20  # of an output; larger ones are the first to leave L2
-MAX_BLOCKS = 2**31 - 1  # of a launch, in x
+WARP = 32  # threads of a warp; kWarp in types.cuh
+VEC_BYTES = 16  # widest load or store
+LONGEST_ROW = 2**30  # elements: kernels round up to whole tiles, and count these in 32 bits
+MAX_CACHED_BYTES = 16 * 2**20  # largest output whose lines L2 keeps like any others
+MAX_BLOCKS = 2**31 - 1  # blocks of a launch in x, at most
 
 
 def split_config(name: str) -> tuple[str, str]:

@@ -98,19 +98,19 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, operation: Operation
         dtype = FLOAT32  # autocast's own rule for softmax
     try:
         device = x.get_device()
-        known = operation.known.get((x.shape, x_dtype, dtype, device, dim))
-        if known is not None and not (
+        launch = operation.known_launches.get((x.shape, x_dtype, dtype, device, dim))
+        if launch is not None and not (
             device == current_device()
             and x.is_contiguous()
             and not x.is_neg()
             and (address := x.data_ptr())
             and address % VEC_BYTES == 0
         ):
-            known = None
+            launch = None
     except (RuntimeError, TypeError):
-        known = None
+        launch = None
     differentiable = x.requires_grad and is_grad_enabled()
-    if known is None:
+    if launch is None:
         if not in_memory(x) or not takes(dim, dtype, x):
             return None
         x, dtype = _cast(x, dtype)
@@ -118,8 +118,8 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, operation: Operation
         if not differentiable:
             return operation.launch(dim, dtype, x)
         gradient = operation.gradient, dim, x.dtype
-        known = KnownLaunch(lambda x: operation.compute(x, dim, dtype), gradient)
-    return apply(x, known) if differentiable else known.repeat(x)
+        launch = KnownLaunch(lambda x: operation.compute(x, dim, dtype), gradient)
+    return apply(x, launch) if differentiable else launch.repeat(x)
 
 
 def _cast(x: Tensor, dtype: torch.dtype | None) -> tuple[Tensor, torch.dtype | None]:

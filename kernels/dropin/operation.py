@@ -16,6 +16,7 @@ import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 import torch
@@ -84,7 +85,6 @@ class KnownLaunch(NamedTuple):
 
     repeat: Callable[..., Tensor]
     gradient: tuple  # the operation that gives the gradient, ``dim``, and the gradient's dtype
-    others: tuple[tuple, ...] = ()  # shape, dtype and device of the inputs after the first
 
 
 @dataclass(eq=False)
@@ -111,8 +111,8 @@ class Operation:
     formula: Callable[..., tuple[Tensor, ...]] | None = None
     operator: Callable[..., Tensor] | None = None  # softmax_bench::NAME; ``operators`` sets it
     # Contiguous, aligned inputs are known by shape and dtype of the first, dtype of the output
-    # (None: the same), device and dim. An entry says what the other inputs must be.
-    known: dict[tuple, KnownLaunch] = field(default_factory=dict)
+    # (None: the same), device and dim, then by shape, dtype and device of the others.
+    known_launches: dict[tuple, KnownLaunch] = field(default_factory=dict)
 
     def shape_of(self, name: str, shape: torch.Size, dim: int) -> tuple[int, ...]:
         """Return the shape of an input or the output, from the first input's."""
@@ -135,8 +135,8 @@ class Operation:
         ``dim`` is 0 … rank-1, and the output has ``dtype``, or the first input's.
         """
         *inputs, dim, dtype = arguments
-        if known := self.known_launch(dim, dtype, *inputs):
-            return known.repeat(*inputs)
+        if launch := self.known_launch(dim, dtype, *inputs):
+            return launch.repeat(*inputs)
         y = None
         if self.narrows or dtype in (None, inputs[0].dtype, torch.float32):
             y = self.launch_new(dim, dtype, *inputs) if takes(dim, dtype, *inputs) else None
@@ -144,32 +144,39 @@ class Operation:
 
     def launch(self, dim: int, dtype: torch.dtype | None, *inputs: Tensor) -> Tensor | None:
         """Compute what ``takes`` takes; return None where no kernel can."""
-        known = self.known_launch(dim, dtype, *inputs)
-        return known.repeat(*inputs) if known else self.launch_new(dim, dtype, *inputs)
+        launch = self.known_launch(dim, dtype, *inputs)
+        return launch.repeat(*inputs) if launch else self.launch_new(dim, dtype, *inputs)
 
     def known_launch(
-        self, dim: int, dtype: object, x: Tensor, *others: Tensor
+        self, dim: int, dtype: object, x: Tensor, y: Tensor | None = None, *more_inputs: Tensor
     ) -> KnownLaunch | None:
         """Return the launch that was made for inputs like these, or None if they need another one.
 
+        Every gradient comes here, so one and two inputs are written out: a loop takes 0.1 µs more.
         ``dim`` may be negative, and no argument is valid of necessity.
         """
         try:
             device = x.get_device()
-            known = self.known.get((x.shape, x.dtype, dtype, device, dim))
-            if known is None or device != current_device() or not x.is_contiguous() or x.is_neg():
+            if y is None:
+                key = x.shape, x.dtype, dtype, device, dim
+            else:
+                key = x.shape, x.dtype, dtype, device, dim, y.shape, y.dtype, y.get_device()
+                for tensor in more_inputs:
+                    key += tensor.shape, tensor.dtype, tensor.get_device()
+            launch = self.known_launches.get(key)
+            if launch is None or device != current_device() or not x.is_contiguous() or x.is_neg():
                 return None
             address = x.data_ptr()
-            if others:
-                for other, expected in zip(others, known.others, strict=True):
-                    if (other.shape, other.dtype, other.get_device()) != expected:
-                        return None
-                    if other.is_neg() or not other.is_contiguous():
-                        return None
-                    address = other.data_ptr() and address | other.data_ptr()
+            if y is not None:
+                if y.is_neg() or not y.is_contiguous():
+                    return None
+                if more_inputs and not all(map(_is_repeatable, more_inputs)):
+                    return None
+                y_address = y.data_ptr()
+                address = address and y_address and address | y_address
         except (RuntimeError, TypeError):  # x lies nowhere, or is nested or sparse; dtype is none
             return None
-        return known if address and address % VEC_BYTES == 0 else None
+        return launch if address and address % VEC_BYTES == 0 else None
 
     def launch_new(self, dim: int, dtype: torch.dtype | None, *inputs: Tensor) -> Tensor | None:
         """Compute ``launch`` where no launch is known."""
@@ -183,9 +190,9 @@ class Operation:
             return None
         inner = math.prod(shape[dim + 1 :])
         first, stride = _rows(x, n, dim)
-        others = (tensor.contiguous() for tensor in inputs[1:])
+        more_inputs = (tensor.contiguous() for tensor in inputs[1:])
         out = self.new_output(x, dim, dtype)
-        call = Call(out, (first, *others), numel // (n * inner), n, inner, stride)
+        call = Call(out, (first, *more_inputs), numel // (n * inner), n, inner, stride)
         elsewhere = device >= 0 and device != current_device()
         with torch.cuda.device(device) if elsewhere else contextlib.nullcontext():
             computed, repeater = self._first_that_works(call)
@@ -234,17 +241,18 @@ class Operation:
 
         def again(*inputs: Tensor) -> Tensor:
             """Compute after a known launch failed, as in a context with fewer multiprocessors."""
-            self.known.clear()
+            self.known_launches.clear()
             return self.compute(*inputs, dim, dtype)
 
         repeat = repeater(_allocator(out), again)
-        others = tuple((t.shape, t.dtype, t.get_device()) for t in inputs[1:])
-        known = KnownLaunch(repeat, (self.gradient, dim, x.dtype), others)
-        if len(self.known) >= MAX_KNOWN:
-            self.known.clear()
+        launch = KnownLaunch(repeat, (self.gradient, dim, x.dtype))
+        facts = [(tensor.shape, tensor.dtype, tensor.get_device()) for tensor in inputs[1:]]
+        if len(self.known_launches) >= MAX_KNOWN:
+            self.known_launches.clear()
         for dim_name in (dim, dim - x.dim()):
             for dtype_name in {dtype, None} if dtype is x.dtype else {dtype}:
-                self.known[x.shape, x.dtype, dtype_name, x.get_device(), dim_name] = known
+                key = x.shape, x.dtype, dtype_name, x.get_device(), dim_name, *chain(*facts)
+                self.known_launches[key] = launch
 
 
 def can_count(numel: int, n: int) -> bool:
@@ -254,7 +262,9 @@ def can_count(numel: int, n: int) -> bool:
 
 def _is_repeatable(x: Tensor) -> bool:
     """Return whether x is contiguous and aligned, as ``known_launch`` demands."""
-    return x.is_contiguous() and x.data_ptr() % VEC_BYTES == 0
+    if not x.is_contiguous() or x.is_neg():
+        return False
+    return x.data_ptr() != 0 and x.data_ptr() % VEC_BYTES == 0
 
 
 def _allocator(x: Tensor) -> Callable[[], Tensor]:

@@ -99,10 +99,10 @@ class EagerFunction(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, x: Tensor, known: KnownLaunch) -> Tensor:
-        y = known.repeat(x)
+    def forward(ctx, x: Tensor, launch: KnownLaunch) -> Tensor:
+        y = launch.repeat(x)
         ctx.save_for_backward(y)
-        ctx.gradient = known.gradient
+        ctx.gradient = launch.gradient
         return y
 
     @staticmethod
@@ -114,7 +114,8 @@ class EagerFunction(torch.autograd.Function):
         # enabled, the caller wants the derivative of this derivative.
         eager = not (is_dynamo_compiling() or is_grad_enabled())
         if eager and bypasses_dispatcher(g) and type(y) in TYPES:
-            dx = gradient.launch(dim, dtype, g, y)
+            launch = gradient.known_launch(dim, dtype, g, y)
+            dx = launch.repeat(g, y) if launch else gradient.launch_new(dim, dtype, g, y)
         return gradient.operator(g, y, dim, dtype) if dx is None else dx, None
 
 

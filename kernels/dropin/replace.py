@@ -111,8 +111,8 @@ def _forward(op: Operation, fallback: Callable, keys, x: Tensor, dim: int, half_
     if half_to_float and x.dtype is not torch.float16:
         return fallback(keys, x, dim, half_to_float)
     dtype = torch.float32 if half_to_float else None
-    if known := op.known_launch(dim, dtype, x):
-        return known.repeat(x)
+    if launch := op.known_launch(dim, dtype, x):
+        return launch.repeat(x)
     y = op.launch_new(dim % x.dim(), dtype, x) if takes(dim, dtype, x) else None
     return fallback(keys, x, dim, half_to_float) if y is None else y
 
@@ -122,8 +122,8 @@ def _backward(op: Operation, fallback: Callable, keys, g: Tensor, y: Tensor, dim
     narrowed = y.dtype is torch.float32 and dtype is torch.float16
     dx = None
     if dtype is y.dtype or narrowed:
-        if known := op.known_launch(dim, dtype, g, y):
-            return known.repeat(g, y)
+        if launch := op.known_launch(dim, dtype, g, y):
+            return launch.repeat(g, y)
         if g.dtype is y.dtype and takes(dim, dtype, g, y):
             dx = op.launch_new(dim % y.dim(), dtype, g, y)
     return fallback(keys, g, y, dim, dtype) if dx is None else dx
@@ -144,15 +144,17 @@ def _of_inductor() -> list:
 
 def _tell_inductor(to_call: bool) -> None:
     """Make Inductor call the four operators, or decompose them as by default."""
-    known, read_again, declare_call = _of_inductor()
+    decompositions, read_again, declare_call = _of_inductor()
     if to_call:
         operators = {getattr(torch.ops.aten, name).default for name in OPERATORS}
-        _decompositions.update((name, known.pop(name)) for name in operators & {*known})
+        _decompositions.update(
+            (name, decompositions.pop(name)) for name in operators & {*decompositions}
+        )
         for operator in _decompositions:
             # else Inductor does so itself, and raises where the environment has CI
             declare_call(operator, warn=False)
     else:
-        known.update(_decompositions)
+        decompositions.update(_decompositions)
         _decompositions.clear()
     read_again()
     # torch keeps what it compiled before this change: reset() empties its cache in memory, and

@@ -229,7 +229,7 @@ def test_a_known_gradient_serves_only_what_it_was_made_for(name, launch, launche
         launch.bound.assert_called_once_with(dx.data_ptr(), g.data_ptr(), y.data_ptr())
     for dim, dtype in ((0, y.dtype), (1, torch.float16)):
         assert gradient.known_launch(dim, dtype, g, y) is None
-    assert not FUNCTIONS[1].gradient.known
+    assert not FUNCTIONS[1].gradient.known_launches
 
 
 FLOAT, HALF = torch.float32, torch.float16

@@ -59,8 +59,8 @@ def set_cuda(monkeypatch, forward: mock.Mock, backward: mock.Mock | None = None)
 
 def forget_launches() -> None:
     for function in FUNCTIONS:
-        function.known.clear()
-        function.gradient.known.clear()
+        function.known_launches.clear()
+        function.gradient.known_launches.clear()
 
 
 @pytest.mark.parametrize("how", ["function", "replaced", "operator"])
