@@ -1,16 +1,7 @@
-"""Define what every kernel promises: dtypes, GPUs, and the functions of a variant.
+"""Define what every kernel relies on: dtypes, the limits of GPUs, and the name of a config.
 
 This module imports no torch, so that a sweep can be planned on a machine without it.
 """
-
-from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import torch
 
 DTYPES = {"float32": 4, "float16": 2, "bfloat16": 2}  # torch's name -> bytes of an element
 
@@ -20,52 +11,11 @@ CLUSTERS_SINCE = (9, 0)  # thread block clusters and bulk copies (TMA)
 
 CONFIG_MARK = "__"  # in a variant's name, between its file's stem and a config
 
-WARP = 32  # threads; kWarp in types.cuh
-VEC_BYTES = 16  # that one load or store moves at most
-LONGEST_ROW = 2**30  # elements: kernels round up to whole tiles, and count them in 32 bits
-MAX_CACHED_BYTES = 16 * 2**20  # of an output; larger ones are the first to leave L2
-MAX_BLOCKS = 2**31 - 1  # of a launch, in x
-
-
-@dataclass(frozen=True)
-class Variant:
-    """Hold one way to compute some of the operations.
-
-    ``function(op)`` takes the operation's inputs and ``out=None``, and returns ``out`` or a new
-    tensor; a tuple of them, and of ``out``, where the operation has several outputs.
-    ``softmax(x, out=None)`` and ``log_softmax(x, out=None)``: x is on the current GPU or a CPU. It
-    has shape (M, N), any row stride, unit column stride, and dtype float32, float16 or bfloat16; so
-    has the result. Arithmetic is in float32.
-    ``softmax_backward(g, y, out=None)`` returns y·(g - Σ g·y), the gradient with respect to x.
-    ``log_softmax_backward(g, y, out=None)`` returns g - exp(y)·Σ g. y is the output of the forward
-    and g the gradient with respect to y; both have one shape and dtype.
-    Each function is an attribute, too: ``variant.softmax``.
-
-    ``unsupported(x)`` returns None, or one sentence that says why the variant cannot take x. A
-    variant may require aligned rows, and says so there. If it takes x, it also takes fewer rows and
-    any row stride that leaves them as aligned as x's.
-    The caller asks ``unsupported`` first: about x, or about g for a backward. The other matrices
-    have the same shape, dtype, device and alignment, and unit column stride.
-    """
-
-    name: str
-    module: object  # the variant's module, or its config
-    unsupported: Callable
-
-    def function(self, op: str) -> Callable:
-        """Return the function for an operation. Raises NotImplementedError if there is none."""
-        function = getattr(self.module, op, None)
-        if not callable(function):
-            raise NotImplementedError(f"{self.name} has no {op}")
-        return function
-
-    def __getattr__(self, op: str) -> Callable:
-        if op.startswith("_"):
-            raise AttributeError(op)
-        try:
-            return self.function(op)
-        except NotImplementedError as error:
-            raise AttributeError(str(error)) from None
+WARP = 32  # threads of a warp; kWarp in types.cuh
+VEC_BYTES = 16  # widest load or store
+LONGEST_ROW = 2**30  # elements: kernels round up to whole tiles, and count these in 32 bits
+MAX_CACHED_BYTES = 16 * 2**20  # largest output whose lines L2 keeps like any others
+MAX_BLOCKS = 2**31 - 1  # blocks of a launch in x, at most
 
 
 def split_config(name: str) -> tuple[str, str]:
@@ -80,16 +30,3 @@ def max_cluster(major: int) -> int:
     Source: CUDA C++ Programming Guide, "Thread Block Clusters".
     """
     return {8: 1, 9: 16, 10: 16}.get(major, 8)
-
-
-def why_unsupported(x: torch.Tensor) -> str | None:
-    """Return None, or one sentence that says why no variant takes x."""
-    if x.dim() != 2:
-        return f"x has {x.dim()} dimensions; a matrix (M, N) is needed"
-    if str(x.dtype).removeprefix("torch.") not in DTYPES:
-        return f"x is {x.dtype}; float32, float16 and bfloat16 are supported"
-    if x.numel() == 0:
-        return f"x has no elements (shape {tuple(x.shape)})"
-    if x.stride(1) != 1 and x.shape[1] > 1:
-        return f"x has column stride {x.stride(1)}; the elements of a row must be adjacent"
-    return None

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import kernels
 import operations
+from kernels.contract import DTYPES
 
 from .errors import BadPoint
 from .row import MAX_ELEMENTS, SCHEMA
 
 DISTRIBUTIONS = SCHEMA["distribution"].allowed
-ALLOWED = {"dtype": kernels.DTYPES, "distribution": DISTRIBUTIONS}
+ALLOWED = {"dtype": DTYPES, "distribution": DISTRIBUTIONS}
 CPU = "cpu"  # the slug of a CPU
 MAX_TIMEOUT_S = 10**6  # config.schema.yaml says it, too; `select` cannot wait for ever longer
 MAX_BLOCKS, MAX_REPLICATES = 10**6, 10**4  # config.schema.yaml says them, too
@@ -78,7 +79,7 @@ class Point:
     @property
     def call_bytes(self) -> int:
         """Return the bytes of a call's inputs and output, the least that a kernel moves."""
-        return self.operation.call_bytes(self.M, self.N, kernels.DTYPES[self.dtype])
+        return self.operation.call_bytes(self.M, self.N, DTYPES[self.dtype])
 
     @property
     def operation(self) -> operations.Operation:

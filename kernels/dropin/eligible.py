@@ -1,8 +1,9 @@
-"""Decide which tensors the drop-in's kernels take, and which need not pass torch's dispatcher.
+"""Decide whether a kernel may compute a call, and whether torch's layers need to see it.
 
-The dispatcher serves autograd, autocast, vmap, tracing and more. It costs a Python operator 11 µs
-of host time. ``plain`` checks in 0.3 µs that none of it applies (both measured with torch 2.13).
-The caller checks autograd and autocast, and ``in_memory`` where nothing is known of the tensor yet.
+``takes`` answers the first question for every caller. The second is about torch's dispatcher, which
+serves autograd, autocast, vmap, tracing and more. It costs a Python operator 11 µs of host time.
+``bypasses_dispatcher`` checks in 0.3 µs that none of it applies (both measured with torch 2.13).
+The caller checks autograd and autocast.
 
 No private name of torch is needed: where a version lacks one, calls take the dispatcher's way.
 """
@@ -16,6 +17,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from ..contract import CLUSTERS_SINCE, MIN_CAPABILITY
+from ..tensors import DTYPES
 
 TYPES = (Tensor, torch.nn.Parameter)  # any other class may redefine softmax
 
@@ -29,15 +31,15 @@ def torch_private(*paths: str) -> list:
 
 
 FAKE_TENSORS = tuple(torch_private("_subclasses:FakeTensor"))  # a compiler's tensors without memory
-_FOR_PLAIN = torch_private(
+_FOR_BYPASS = torch_private(
     "_C:_are_functorch_transforms_active",
     "_C:_len_torch_dispatch_stack",
     "_C:_is_torch_function_mode_enabled",
     "_C:_is_tracing",
     "autograd.forward_ad:_current_level",
 )
-# No tensor is plain for a version of torch that cannot be asked: the operator then serves.
-transforms, dispatch_modes, function_modes, tracing, _ = _FOR_PLAIN or [lambda: True] * 5
+# No call bypasses the dispatcher of a torch that cannot be asked: the operator then serves.
+transforms, dispatch_modes, function_modes, tracing, _ = _FOR_BYPASS or [lambda: True] * 5
 _FOR_VMAP = torch_private(
     "_functorch.pyfunctorch:retrieve_all_functorch_interpreters",
     "_C._functorch:TransformType.Vmap",
@@ -53,28 +55,32 @@ def constant(function):
     return function
 
 
-@constant  # a compiler guards on the transforms by itself
-def only_vmap() -> bool:
-    """Return whether vmap is torch.func's only active transform; operators support no other."""
-    if not _FOR_VMAP:  # vmap cannot be told from the others
-        return not transforms()
-    interpreters, vmap = _FOR_VMAP
-    return all(transform.key() == vmap for transform in interpreters())
+def takes(dim: object, dtype: object, *tensors: Tensor) -> bool:
+    """Return whether a kernel may compute an operation over ``dim``, with a result in ``dtype``.
+
+    A compiler may trace it, so it asks for no size and no memory; a launch does.
+    """
+    rank = tensors[0].dim()
+    if type(dim) is not int or not -rank <= dim < rank:
+        return False
+    if dtype is not None and dtype not in DTYPES:
+        return False
+    return all(x.dtype in DTYPES and on_usable_device(x) for x in tensors)
 
 
-def usable(x: Tensor) -> bool:
-    """Return whether x is on a device that the kernels run on."""
-    return x.is_cuda and usable_gpu(x.get_device())
+def on_usable_device(x: Tensor) -> bool:
+    """Return whether x is on a GPU that the kernels run on."""
+    return x.is_cuda and runs_kernels(x.get_device())
 
 
 @constant
-def usable_gpu(index: int) -> bool:
+def runs_kernels(index: int) -> bool:
     """Return whether the kernels run on a GPU, those in Triton at least."""
-    return runs_triton_kernels(index)
+    return _runs_triton(index)
 
 
 @functools.cache
-def runs_triton_kernels(index: int) -> bool:
+def _runs_triton(index: int) -> bool:
     """Return whether torch and Triton are made for a GPU, and its compute capability suffices."""
     if not torch.version.cuda or importlib.util.find_spec("triton") is None:
         return False
@@ -91,11 +97,20 @@ def runs_cuda_kernels(index: int) -> bool:
     return all(map(importlib.util.find_spec, ("cuda", "cuda.core")))
 
 
-def plain(x: Tensor) -> bool:
+def bypasses_dispatcher(x: Tensor) -> bool:
     """Return whether x has torch's class and no transform, mode or trace needs to see the call."""
     if type(x) not in TYPES or transforms() or dispatch_modes() or function_modes() or tracing():
         return False
     return forward_ad._current_level < 0
+
+
+@constant  # a compiler guards on the transforms by itself
+def only_vmap() -> bool:
+    """Return whether vmap is torch.func's only active transform; operators support no other."""
+    if not _FOR_VMAP:  # vmap cannot be told from the others
+        return not transforms()
+    interpreters, vmap = _FOR_VMAP
+    return all(transform.key() == vmap for transform in interpreters())
 
 
 def in_memory(x: Tensor) -> bool:
@@ -105,12 +120,7 @@ def in_memory(x: Tensor) -> bool:
     """
     if x.is_nested or x.layout is not torch.strided or x.is_neg():
         return False
-    return address_of(x) != 0
-
-
-def address_of(x: Tensor) -> int:
-    """Return the address of x's elements; 0 if x is empty, or if torch stores them nowhere."""
     try:
-        return x.data_ptr()
-    except RuntimeError:  # a batch of torch.autograd.grad, for example
-        return 0
+        return x.data_ptr() != 0
+    except RuntimeError:  # torch stores a batch of torch.autograd.grad nowhere, for example
+        return False

@@ -12,6 +12,7 @@ from ..contract import CLUSTERS_SINCE, LONGEST_ROW, MAX_CACHED_BYTES, MIN_CAPABI
 from ..cuda import cache
 from ..tensors import DTYPES
 from . import api, eligible
+from .functions import FUNCTIONS
 
 DISTRIBUTIONS = "softmax-bench", "torch", "triton", "cuda-core", "nvidia-cuda-nvrtc"
 STEPS = 8  # lengths are looked at in steps of at most 1 / STEPS of a length
@@ -47,7 +48,7 @@ def warm_up_rows(row_bytes: int) -> tuple[int, ...]:
 
 
 def warm_up(dtypes: Iterable[str], lengths: Iterable[int]) -> str:
-    """Call softmax and log_softmax and their backwards, of contiguous rows, on every usable GPU.
+    """Call every function and its backward, of contiguous rows, on every usable GPU.
 
     Return a summary. ``dtypes`` are names such as "float32"; ``lengths`` are columns. Raises
     RuntimeError where no GPU runs the kernels, and torch's error for rows that its memory cannot
@@ -56,13 +57,13 @@ def warm_up(dtypes: Iterable[str], lengths: Iterable[int]) -> str:
     if why := why_none():
         raise RuntimeError(f"{why}; kernels are compiled where they run")
     begin = time.perf_counter()
-    gpus = filter(eligible.usable_gpu, range(torch.cuda.device_count()))
+    gpus = filter(eligible.runs_kernels, range(torch.cuda.device_count()))
     for index, name, cols in product(gpus, dtypes, lengths):
         dtype, gpu = getattr(torch, name), f"cuda:{index}"
         for rows in warm_up_rows(cols * dtype.itemsize):
             x = torch.zeros(rows, cols, dtype=dtype, device=gpu, requires_grad=True)
-            for function in (api.softmax, api.log_softmax):
-                y = function(x, -1)
+            for function in FUNCTIONS:
+                y = getattr(api, function.name)(x, -1)
                 torch.autograd.grad(y, x, torch.ones_like(y))
         torch.cuda.synchronize(gpu)
     return f"compiled or found in {time.perf_counter() - begin:.1f} s; cache: {_cache()}"
@@ -83,14 +84,14 @@ def why_none() -> str | None:
         return "no NVIDIA GPU here, or no driver for it"
     if importlib.util.find_spec("triton") is None:
         return "the package triton is not installed"
-    if not any(map(eligible.usable_gpu, range(torch.cuda.device_count()))):
+    if not any(map(eligible.runs_kernels, range(torch.cuda.device_count()))):
         return "no GPU here has compute capability {}.{} or newer".format(*MIN_CAPABILITY)
     return None
 
 
 def kernels_of(index: int) -> list[tuple[str, str]]:
     """Return (dtype, "first N … last N kernel, …") of each dtype that a GPU's softmax takes."""
-    if not eligible.usable_gpu(index):
+    if not eligible.runs_kernels(index):
         return [("", "no kernel: its compute capability is too old; torch computes every call")]
     if not eligible.runs_cuda_kernels(index):
         why = "for CUDA C++: pip install cuda-core cuda-bindings nvidia-cuda-nvrtc"

@@ -15,12 +15,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ..tensors import DTYPES
-from . import eligible, entry
-from .eligible import torch_private
+from .eligible import takes, torch_private
+from .functions import FUNCTIONS
+from .operation import Operation
 
 BACKEND = "CUDA"
-OPERATORS = "_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data"
+REPLACED = [function for function in FUNCTIONS if function.aten]
+OPERATORS = [operation.aten for each in REPLACED for operation in (each, each.gradient)]
 
 _lock = threading.RLock()
 _active: list["Replacement"] = []
@@ -97,42 +98,35 @@ def _register() -> torch.library.Library:
     library = torch.library.Library("aten", "IMPL")
     with warnings.catch_warnings():  # torch says that the kernels were there already
         warnings.filterwarnings("ignore", "(?s).*Overriding a previously registered kernel")
-        for name in OPERATORS:
-            function = _backward if "backward" in name else _forward
-            fallback = torch.library.get_kernel(f"aten::{name}", BACKEND)
-            ours = functools.partial(function, fallback.call_boxed, "log" in name)
-            library.impl(name, ours, BACKEND, with_keyset=True)
+        for function in REPLACED:
+            for operation, ours in ((function, _forward), (function.gradient, _backward)):
+                fallback = torch.library.get_kernel(f"aten::{operation.aten}", BACKEND).call_boxed
+                ours = functools.partial(ours, operation, fallback)
+                library.impl(operation.aten, ours, BACKEND, with_keyset=True)
     return library
 
 
-def _forward(fallback: Callable, log: bool, keys, x: Tensor, dim: int, half_to_float: bool):
+def _forward(op: Operation, fallback: Callable, keys, x: Tensor, dim: int, half_to_float: bool):
     """Compute ``aten::_softmax`` or ``aten::_log_softmax``."""
-    y = None
-    if not half_to_float or x.dtype is torch.float16:
-        dtype = torch.float32 if half_to_float else None
-        if known := entry.known_launch(x, dim, log, dtype):
-            return known.repeat(x)
-        if x.dtype in DTYPES and _taken(x, dim):
-            y = entry.launch_new(x, dim % x.dim(), log, dtype)
+    if half_to_float and x.dtype is not torch.float16:
+        return fallback(keys, x, dim, half_to_float)
+    dtype = torch.float32 if half_to_float else None
+    if launch := op.known_launch(dim, dtype, x):
+        return launch.repeat(x)
+    y = op.launch_new(dim % x.dim(), dtype, x) if takes(dim, dtype, x) else None
     return fallback(keys, x, dim, half_to_float) if y is None else y
 
 
-def _backward(fallback: Callable, log: bool, keys, g: Tensor, y: Tensor, dim: int, dtype):
+def _backward(op: Operation, fallback: Callable, keys, g: Tensor, y: Tensor, dim: int, dtype):
     """Compute the backward of either; ``dtype`` is that of the input."""
     narrowed = y.dtype is torch.float32 and dtype is torch.float16
     dx = None
     if dtype is y.dtype or narrowed:
-        if known := entry.known_gradient(g, y, dim, log, dtype):
-            return known(g, y)
-        alike = g.dtype is y.dtype and y.dtype in DTYPES and g.shape == y.shape
-        if alike and _taken(y, dim) and eligible.usable(g):
-            dx = entry.launch_backward(g, y, dim % y.dim(), log, dtype)
+        if launch := op.known_launch(dim, dtype, g, y):
+            return launch.repeat(g, y)
+        if g.dtype is y.dtype and takes(dim, dtype, g, y):
+            dx = op.launch_new(dim % y.dim(), dtype, g, y)
     return fallback(keys, g, y, dim, dtype) if dx is None else dx
-
-
-def _taken(x: Tensor, dim: int) -> bool:
-    """Return whether a kernel may take the call."""
-    return -x.dim() <= dim < x.dim() and eligible.usable(x)
 
 
 def _of_inductor() -> list:
@@ -150,15 +144,17 @@ def _of_inductor() -> list:
 
 def _tell_inductor(to_call: bool) -> None:
     """Make Inductor call the four operators, or decompose them as by default."""
-    known, read_again, declare_call = _of_inductor()
+    decompositions, read_again, declare_call = _of_inductor()
     if to_call:
         operators = {getattr(torch.ops.aten, name).default for name in OPERATORS}
-        _decompositions.update((name, known.pop(name)) for name in operators & {*known})
+        _decompositions.update(
+            (name, decompositions.pop(name)) for name in operators & {*decompositions}
+        )
         for operator in _decompositions:
             # else Inductor does so itself, and raises where the environment has CI
             declare_call(operator, warn=False)
     else:
-        known.update(_decompositions)
+        decompositions.update(_decompositions)
         _decompositions.clear()
     read_again()
     # torch keeps what it compiled before this change: reset() empties its cache in memory, and

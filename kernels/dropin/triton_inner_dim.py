@@ -8,7 +8,8 @@ Bits: n and the dtypes decide the order of every sum. How many columns lie besid
 address and the number of warps do not: ``tree_sum`` adds lanes in one order.
 Bytes: 2·itemsize for each element forward and 3·itemsize backward. Columns that do not fit in
 registers take up to 3·itemsize and 5·itemsize.
-Limits: a short inner makes loads short.
+Limits: a short inner makes loads short. It is no variant, because the pipeline's operations are
+over the adjacent elements of a row, and this reads columns.
 Source: Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018), here with one
 exp for each element; the formulas of ``triton_backward``.
 """
@@ -52,8 +53,8 @@ def merge(maximum, rest, ROWS: tl.constexpr, COLS: tl.constexpr, EXACT: tl.const
 
 
 @triton.jit
-def load_x(x_ptr, at, here):
-    return tl.load(x_ptr + at, mask=here, other=float("-inf")).to(tl.float32)
+def load_x(x_ptr, offsets, mask):
+    return tl.load(x_ptr + offsets, mask=mask, other=float("-inf")).to(tl.float32)
 
 
 @triton.jit
@@ -65,8 +66,8 @@ def state_of(
     lane_max = tl.full((ROWS, COLS), float("-inf"), tl.float32)
     lane_rest = tl.zeros((ROWS, COLS), tl.float32)
     for row in tl.range(start, stop, ROWS, loop_unroll_factor=UNROLL):
-        at, here = tile_of(row, stop, first_row, inside, n_inner, ROWS)
-        x = load_x(x_ptr, at, here)
+        offsets, mask = tile_of(row, stop, first_row, inside, n_inner, ROWS)
+        x = load_x(x_ptr, offsets, mask)
         distance = tl.where(x == lane_max, 0.0, x - lane_max)  # -inf - -inf would be NaN
         term = fast_exp(-tl.abs(distance))
         lane_rest = tl.where(x > lane_max, tl.fma(lane_rest, term, term), lane_rest + term)
@@ -133,8 +134,8 @@ def softmax_fwd_kernel_inner(
     """Columns of at most ROWS elements."""
     dtype: tl.constexpr = out_ptr.dtype.element_ty
     _, first_row, inside = columns_of(n, n_inner, n_columns, COLS, CROSS, ALIGN)
-    at, here = tile_of(0, n, first_row, inside, n_inner, ROWS)
-    x = load_x(x_ptr, at, here)
+    offsets, mask = tile_of(0, n, first_row, inside, n_inner, ROWS)
+    x = load_x(x_ptr, offsets, mask)
     if LOG:
         none = tl.zeros((ROWS, COLS), tl.float32)
         maximum, rest = merge(x, none, ROWS, COLS, dtype == tl.float32)
@@ -143,7 +144,7 @@ def softmax_fwd_kernel_inner(
     else:
         numerator = exp_below(x, tl.max(x, axis=0)[None, :], dtype)
         y = divided(numerator, tree_sum(numerator, ROWS, COLS), dtype)
-    tl.store(out_ptr + at, y.to(dtype), mask=here)
+    tl.store(out_ptr + offsets, y.to(dtype), mask=mask)
 
 
 @triton.jit
@@ -169,15 +170,15 @@ def softmax_fwd_kernel_inner_chunks(
                 maximum, rest = state_of(
                     x_ptr, start, stop, first_row, inside, n_inner, ROWS, COLS, EXACT, UNROLL
                 )
-                state_at = tl.cast(index, tl.int64) * n_columns + cols
-                tl.store(states_ptr + state_at, maximum, mask=inside)
-                tl.store(rests_ptr + state_at, rest, mask=inside)
+                state_offsets = tl.cast(index, tl.int64) * n_columns + cols
+                tl.store(states_ptr + state_offsets, maximum, mask=inside)
+                tl.store(rests_ptr + state_offsets, rest, mask=inside)
         if PART != STATES:
             if PART == ALL:
                 tl.debug_barrier()  # other threads stored states
-            state_at, known = tile_of(0, n_chunks, cols, inside, n_columns, CHUNKS)
-            maxima = tl.load(states_ptr + state_at, mask=known, other=float("-inf"))
-            rests = tl.load(rests_ptr + state_at, mask=known, other=0.0)
+            state_offsets, state_mask = tile_of(0, n_chunks, cols, inside, n_columns, CHUNKS)
+            maxima = tl.load(states_ptr + state_offsets, mask=state_mask, other=float("-inf"))
+            rests = tl.load(rests_ptr + state_offsets, mask=state_mask, other=0.0)
             maximum, rest = merge(maxima, rests, CHUNKS, COLS, EXACT)
     if PART != STATES:
         first, second = normaliser(maximum, rest, LOG, dtype)
@@ -187,16 +188,16 @@ def softmax_fwd_kernel_inner_chunks(
         n_tiles = tl.cdiv(stop - start, TILE)
         for step in range(n_tiles):
             row = start + (n_tiles - 1 - step) * TILE
-            at, here = tile_of(row, stop, first_row, inside, n_inner, TILE)
-            y = output_of(load_x(x_ptr, at, here), first, second, LOG, dtype)
-            tl.store(out_ptr + at, y.to(dtype), mask=here)
+            offsets, mask = tile_of(row, stop, first_row, inside, n_inner, TILE)
+            y = output_of(load_x(x_ptr, offsets, mask), first, second, LOG, dtype)
+            tl.store(out_ptr + offsets, y.to(dtype), mask=mask)
 
 
 @triton.jit
-def load_both(g_ptr, y_ptr, at, here):
+def load_both(g_ptr, y_ptr, offsets, mask):
     """Return elements of g and y in float32; the compiler drops a load that is not used."""
-    g = tl.load(g_ptr + at, mask=here, other=0.0).to(tl.float32)
-    return g, tl.load(y_ptr + at, mask=here, other=0.0).to(tl.float32)
+    g = tl.load(g_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
+    return g, tl.load(y_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
 
 
 @triton.jit
@@ -207,8 +208,8 @@ def sum_of(
     """Return the sum (1, COLS) that ``gradient`` needs, over rows from ``start`` to ``stop``."""
     lane_sum = tl.zeros((ROWS, COLS), tl.float32)
     for row in tl.range(start, stop, ROWS, loop_unroll_factor=UNROLL):
-        at, here = tile_of(row, stop, first_row, inside, n_inner, ROWS)
-        g, y = load_both(g_ptr, y_ptr, at, here)
+        offsets, mask = tile_of(row, stop, first_row, inside, n_inner, ROWS)
+        g, y = load_both(g_ptr, y_ptr, offsets, mask)
         lane_sum = lane_sum + g if LOG else tl.fma(0.5 * g, y, lane_sum)
     return tree_sum(lane_sum, ROWS, COLS)
 
@@ -222,10 +223,10 @@ def softmax_bwd_kernel_inner(
     """Columns of at most ROWS elements."""
     dtype: tl.constexpr = dx_ptr.dtype.element_ty
     _, first_row, inside = columns_of(n, n_inner, n_columns, COLS, CROSS, ALIGN)
-    at, here = tile_of(0, n, first_row, inside, n_inner, ROWS)
-    g, y = load_both(g_ptr, y_ptr, at, here)
+    offsets, mask = tile_of(0, n, first_row, inside, n_inner, ROWS)
+    g, y = load_both(g_ptr, y_ptr, offsets, mask)
     total = tree_sum(summand(g, y, LOG), ROWS, COLS)
-    tl.store(dx_ptr + at, gradient(g, y, total, LOG, dtype).to(dtype), mask=here)
+    tl.store(dx_ptr + offsets, gradient(g, y, total, LOG, dtype).to(dtype), mask=mask)
 
 
 @triton.jit
@@ -249,13 +250,15 @@ def softmax_bwd_kernel_inner_chunks(
                 part = sum_of(
                     g_ptr, y_ptr, start, stop, first_row, inside, n_inner, ROWS, COLS, LOG, UNROLL
                 )
-                sum_at = tl.cast(index, tl.int64) * n_columns + cols
-                tl.store(sums_ptr + sum_at, part, mask=inside)
+                sum_offsets = tl.cast(index, tl.int64) * n_columns + cols
+                tl.store(sums_ptr + sum_offsets, part, mask=inside)
         if PART != STATES:
             if PART == ALL:
                 tl.debug_barrier()  # other threads stored sums
-            sum_at, known = tile_of(0, n_chunks, cols, inside, n_columns, CHUNKS)
-            total = tree_sum(tl.load(sums_ptr + sum_at, mask=known, other=0.0), CHUNKS, COLS)
+            sum_offsets, sum_mask = tile_of(0, n_chunks, cols, inside, n_columns, CHUNKS)
+            total = tree_sum(
+                tl.load(sums_ptr + sum_offsets, mask=sum_mask, other=0.0), CHUNKS, COLS
+            )
     if PART != STATES:
         TILE: tl.constexpr = ROWS * UNROLL  # a store would keep the next load waiting
         start = begin * chunk
@@ -263,21 +266,21 @@ def softmax_bwd_kernel_inner_chunks(
         n_tiles = tl.cdiv(stop - start, TILE)
         for step in range(n_tiles):
             row = start + (n_tiles - 1 - step) * TILE
-            at, here = tile_of(row, stop, first_row, inside, n_inner, TILE)
-            g, y = load_both(g_ptr, y_ptr, at, here)
-            tl.store(dx_ptr + at, gradient(g, y, total, LOG, dtype).to(dtype), mask=here)
+            offsets, mask = tile_of(row, stop, first_row, inside, n_inner, TILE)
+            g, y = load_both(g_ptr, y_ptr, offsets, mask)
+            tl.store(dx_ptr + offsets, gradient(g, y, total, LOG, dtype).to(dtype), mask=mask)
 
 
-def forward(x: Tensor, out: Tensor, outer: int, n: int, inner: int, log: bool) -> None:
-    """Write the (log-)softmax over n of x (outer, n, inner) to ``out``.
+def forward(out: Tensor, x: Tensor, sizes: tuple[int, int, int], log: bool) -> None:
+    """Write the (log-)softmax over n of x to ``out``; ``sizes`` are (outer, n, inner).
 
     Both are contiguous, on the current GPU, and have any rank and dtype.
     """
     kernels = softmax_fwd_kernel_inner, softmax_fwd_kernel_inner_chunks
-    launch(*kernels, (out, x), (outer, n, inner), log, numbers=2)
+    launch(*kernels, (out, x), sizes, log, numbers=2)
 
 
-def backward(g: Tensor, y: Tensor, dx: Tensor, outer: int, n: int, inner: int, log: bool) -> None:
-    """Write the gradient with respect to the input to ``dx``, all (outer, n, inner)."""
+def backward(dx: Tensor, g: Tensor, y: Tensor, sizes: tuple[int, int, int], log: bool) -> None:
+    """Write the gradient with respect to the input to ``dx``; see ``forward``."""
     kernels = softmax_bwd_kernel_inner, softmax_bwd_kernel_inner_chunks
-    launch(*kernels, (dx, g, y), (outer, n, inner), log, numbers=1)
+    launch(*kernels, (dx, g, y), sizes, log, numbers=1)

@@ -24,9 +24,12 @@ import types
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..contract import CONFIG_MARK, Variant, split_config, why_unsupported
+import operations
+
+from ..contract import CONFIG_MARK, split_config
 from . import source_scan
 from .source_scan import BadKernel
+from .variant import Variant, why_unsupported
 
 PACKAGE = __package__.partition(".")[0]
 KERNELS = Path(__file__).parents[1]
@@ -145,7 +148,7 @@ def load(name: str) -> Variant:
         parts = path.relative_to(KERNELS).with_suffix("").parts
         module = importlib.import_module(".".join((PACKAGE, *parts)))
     source = module.with_config(config) if config else module
-    if stem in _added and not any(callable(getattr(source, op, None)) for op in _operations()):
+    if stem in _added and not any(callable(getattr(source, op, None)) for op in operations.names()):
         raise TypeError(f"{path} defines no function of these: {_signatures()}")
     own = getattr(source, "unsupported", None)
 
@@ -173,20 +176,12 @@ def ops(name: str) -> frozenset[str]:
 
     Returns all of them if the text defines none: the variant's row then says what is wrong.
     """
-    every = _operations()
+    every = operations.names()
     return source_scan.defined_names(variant_file(name), every) or frozenset(every)
 
 
 def _signatures() -> str:
     """Return the functions of all operations, as "softmax(x, out=None), …"."""
-    import operations
-
     every = map(operations.load, operations.names())
     reads = ((each.name, ", ".join(operand.name for operand in each.inputs)) for each in every)
     return ", ".join(f"{name}({inputs}, out=None)" for name, inputs in reads)
-
-
-def _operations() -> tuple[str, ...]:
-    import operations  # which pip does not install: the functions of a variant need none of it
-
-    return operations.names()

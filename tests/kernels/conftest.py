@@ -22,10 +22,10 @@ def exclusive_gpu_memory(tmp_path_factory):
 def no_kernel_fails_in_silence():
     """Fail where the drop-in took another route than it should have: its results look the same."""
     yield
-    if dispatch := sys.modules.get("kernels.dropin.dispatch"):
-        failed = dispatch._warned.copy()
-        dispatch._warned.clear()
-        dispatch._failed.clear()
+    if operation := sys.modules.get("kernels.dropin.operation"):
+        failed = operation._warned.copy()
+        operation._warned.clear()
+        operation._failed.clear()
         assert not failed
 
 
@@ -53,45 +53,45 @@ def emulated(tmp_path_factory):
 
 @pytest.fixture
 def launches(device, monkeypatch):
-    """List (launching function, addresses of tensors, numbers …) of each launch of the drop-in.
+    """List (name of the operation, addresses of its inputs and output, …) of each launch.
 
-    A launch that repeats a known one is noted without numbers. Tensors are not kept, because
+    A launch that is made anew is noted with its sizes. Tensors are not kept, because
     torch.compile's CUDA graphs refuse to run where a tensor of theirs lives on.
     Without a GPU the drop-in takes tensors of the CPU here, for Triton's interpreter, and
     ``replace_torch`` the operators of the CPU.
     """
-    import torch
-
-    from kernels.dropin import eligible, entry, replace
+    from kernels.dropin import api, eligible, operation, replace
+    from kernels.dropin.functions import FUNCTIONS
 
     monkeypatch.setattr(replace, "BACKEND", device.type.upper())
     if device.type == "cpu":
-        monkeypatch.setattr(eligible, "usable", lambda x: x.device.type == "cpu")
-    made, launch = [], entry._launch
+        monkeypatch.setattr(eligible, "on_usable_device", lambda x: x.device.type == "cpu")
+        for module in (api, operation):
+            monkeypatch.setattr(module, "current_device", lambda: -1)
+    made, launch = [], operation.Operation._first_that_works
 
-    def note_and_launch(*words):
-        made.append(tuple(w.data_ptr() if isinstance(w, torch.Tensor) else w for w in words))
-        return launch(*words)
+    def note_and_launch(self, call):
+        tensors = *call.inputs, call.out
+        made.append((self.name, *(tensor.data_ptr() for tensor in tensors), *call[2:]))
+        return launch(self, call)
 
-    def noting(repeat, function):
-        def note_and_repeat(*tensors):
-            y = repeat(*tensors)
-            made.append((function, *(t.data_ptr() for t in (*tensors, y))))
-            return y
+    class Known(dict):
+        """Note each repetition of a launch that is known."""
 
-        return note_and_repeat
+        def __init__(self, name):
+            self.name = name
 
-    class Launches(dict):
         def __setitem__(self, key, known):
-            repeat = noting(known.repeat, entry._dispatch().forward)
-            super().__setitem__(key, known._replace(repeat=repeat))
+            def note_and_repeat(*tensors):
+                y = known.repeat(*tensors)
+                made.append((self.name, *(tensor.data_ptr() for tensor in (*tensors, y))))
+                return y
 
-    class Gradients(dict):
-        def __setitem__(self, key, repeat):
-            super().__setitem__(key, noting(repeat, entry._dispatch().backward))
+            super().__setitem__(key, known._replace(repeat=note_and_repeat))
 
-    monkeypatch.setattr(entry, "_launch", note_and_launch)
-    monkeypatch.setattr(entry, "known_launches", Launches())
-    monkeypatch.setattr(entry, "_known_gradients", Gradients())
+    monkeypatch.setattr(operation.Operation, "_first_that_works", note_and_launch)
+    for function in FUNCTIONS:
+        for each in (function, function.gradient):
+            monkeypatch.setattr(each, "known_launches", Known(each.name))
     yield made
     assert not replace._active, "a test left torch replaced"

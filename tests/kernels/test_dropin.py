@@ -9,8 +9,11 @@ import pytest
 import torch
 
 import kernels
-from kernels.dropin import entry
-from tests.kernels.helpers.dropin import OPS
+from kernels.dropin import routes
+from kernels.dropin.functions import FUNCTIONS
+from kernels.dropin.operation import Operation, Route
+from kernels.dropin.operators import declare
+from tests.kernels.helpers.dropin import OPS, assert_right
 from tests.processes import run_code
 
 WITHOUT_PACKAGES = """
@@ -18,27 +21,19 @@ import sys; sys.modules["cuda"] = None  # an import of it fails
 import torch; from kernels import softmax
 x = torch.randn(3, 4, requires_grad=True)
 softmax(x, 1).sum().backward()
-assert not {'triton', 'kernels.dropin.dispatch', 'torch._dynamo'} & set(sys.modules)
-import kernels.dropin.dispatch
-"""
-# A published kernel may be tuned or frozen without changing the drop-in.
-WITHOUT_PUBLISHED = """
-import sys
-import kernels.dropin.api, kernels.dropin.dispatch
-from kernels.frontier import frontier
-from kernels.frontier.backward import cuda_backward
-assert not [name for name in sys.modules if name.startswith('kernels.published')]
+assert not {'triton', 'torch._dynamo'} & set(sys.modules)
+from kernels.dropin.routes import triton_kernels
+triton_kernels()
 """
 
 
-@pytest.mark.parametrize("code", [WITHOUT_PACKAGES, WITHOUT_PUBLISHED])
-def test_it_does_without(code):
+def test_it_does_without_packages():
     """Without a GPU, Triton is never imported; Triton kernels need no cuda-core."""
-    run_code(code)
+    run_code(WITHOUT_PACKAGES)
 
 
 def test_they_are_seen_in_the_package():
-    assert {"softmax", "log_softmax", "names"} <= set(dir(kernels))
+    assert {"softmax", "log_softmax", "replace_torch"} <= set(dir(kernels))
     shown = pydoc.render_doc(kernels, renderer=pydoc.plaintext)
     with pytest.raises(AttributeError, match="no attribute 'softmin'"):
         kernels.softmin  # noqa: B018
@@ -46,6 +41,9 @@ def test_they_are_seen_in_the_package():
         assert f" {name}(input: torch.Tensor, dim: int, dtype: " in shown
         function = getattr(kernels, name)
         assert pickle.loads(pickle.dumps(function)) is function
+
+
+SOFTMAX = FUNCTIONS[0]
 
 
 # a call of a function f, with what torch alone computes or refuses
@@ -122,10 +120,8 @@ def test_a_result_may_be_written_to_a_tensor(op, launches, device):
 
 
 @pytest.mark.parametrize("dim", [0, 1])
-def test_strides_are_those_of_a_new_tensor(dim, launches, device, monkeypatch):
+def test_strides_are_those_of_a_new_tensor(dim, launches, device):
     """Whatever dimensions of size 1 have; also when the launch is known, and in the gradient."""
-    monkeypatch.setattr(entry, "_dispatch", lambda: mock.Mock())
-    monkeypatch.setattr(entry, "current_device", lambda: -1 if device.type == "cpu" else 0)
     odd = torch.randn(5, 1, device=device).t()
     usual = torch.randn(1, 5, device=device)
     assert odd.is_contiguous()
@@ -137,7 +133,7 @@ def test_strides_are_those_of_a_new_tensor(dim, launches, device, monkeypatch):
             kernels.softmax(own := x.detach().requires_grad_(), dim), own, torch.ones_like(y)
         )
         assert dx.stride() == (5, 1)
-    assert entry.launch_backward(odd, odd, dim, False, odd.dtype).stride() == (5, 1)
+    assert SOFTMAX.gradient.launch(dim, odd.dtype, odd, odd).stride() == (5, 1)
 
 
 @pytest.mark.parametrize("autocast", [False, True])
@@ -168,7 +164,7 @@ CALLS = {
     "from behind": (lambda x: kernels.softmax(x, -1), True),
     "its own dtype": (lambda x: kernels.softmax(x, 1, x.dtype), True),
     "gradient": (lambda x: kernels.softmax(x.clone().requires_grad_(), 1), True),
-    "operator": (lambda x: torch.ops.softmax_bench.softmax(x, 1, False), True),
+    "operator": (lambda x: torch.ops.softmax_bench.softmax(x, 1, None), True),
     "16 bits": (lambda x: kernels.softmax(x.half(), 1), True),
     "autocast": (lambda x: kernels.softmax(x, 1), True),
     "autocast to 32 bits": (lambda x: kernels.softmax(x.half(), 1), True),
@@ -183,20 +179,28 @@ CALLS = {
 }
 
 
-def test_a_launch_is_known_by_the_dimension_that_it_was_made_for(launches, device, monkeypatch):
+@pytest.fixture
+def launch(monkeypatch):
+    """What stands for a launch in CUDA C++, of softmax and of its gradient: it writes nothing."""
+    launch = mock.Mock()
+    launch.bound = launch.return_value.bind.return_value
+    monkeypatch.setattr(
+        routes, "cuda_kernels", lambda _: mock.Mock(forward=launch, backward=launch)
+    )
+    monkeypatch.setattr(routes, "MIN_BYTES", {True: 0})
+    return launch
+
+
+def test_a_launch_is_known_by_the_dimension_that_it_was_made_for(launch, launches, device):
     """Where another one is as long: a row of its, of as many numbers, is not a row of the other."""
-    rows = mock.Mock()
-    monkeypatch.setattr(entry, "_dispatch", lambda: rows)
-    monkeypatch.setattr(entry, "current_device", lambda: -1 if device.type == "cpu" else 0)
     x = torch.zeros(5, 4, 5, device=device)
-    entry.launch_forward(x, 2, False, None)
-    rows.forward.return_value.bind.assert_called_once_with(5, 20, 5)
-    bound = rows.forward.return_value.bind.return_value
+    SOFTMAX.launch(2, None, x)
+    launch.return_value.bind.assert_called_once_with(5, 20, 5)
     for dim in (2, -1):
-        y = entry.known_launch(x, dim, False).repeat(x)
-        bound.assert_called_with(y.data_ptr(), x.data_ptr(), 5)
-    assert bound.call_count == 2
-    assert entry.known_launch(x, 0, False) is entry.known_launch(x, -3, False) is None
+        y = SOFTMAX.known_launch(dim, None, x).repeat(x)
+        launch.bound.assert_called_with(y.data_ptr(), x.data_ptr(), 5)
+    assert launch.bound.call_count == 2
+    assert SOFTMAX.known_launch(0, None, x) is SOFTMAX.known_launch(-3, None, x) is None
 
 
 # g and y (4, 8) -> whether they take the launch that is known for such a gradient
@@ -212,21 +216,20 @@ GRADIENTS = {
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
-def test_a_known_gradient_serves_only_what_it_was_made_for(name, launches, device, monkeypatch):
-    rows = mock.Mock()
-    monkeypatch.setattr(entry, "_dispatch", lambda: rows)
-    monkeypatch.setattr(entry, "current_device", lambda: -1 if device.type == "cpu" else 0)
+def test_a_known_gradient_serves_only_what_it_was_made_for(name, launch, launches, device):
+    gradient = SOFTMAX.gradient
     g, y = torch.zeros(2, 4, 8, device=device)
-    entry.launch_backward(g, y, 1, False, y.dtype)
-    rows.backward.return_value.bind.assert_called_once_with(8, 8, 8, 4, 8)
-    bound, (call, takes_it) = rows.backward.return_value.bind.return_value, GRADIENTS[name]
+    gradient.launch(1, y.dtype, g, y)
+    launch.return_value.bind.assert_called_once_with(8, 8, 8, 4, 8)
+    call, takes_it = GRADIENTS[name]
     g, y = call(g, y)
-    dx = entry.launch_backward(g, y, 1, False, y.dtype)
-    assert rows.backward.call_count == 2 - takes_it
+    dx = gradient.launch(1, y.dtype, g, y)
+    assert launch.bound.call_count == takes_it
     if takes_it:
-        bound.assert_called_once_with(dx.data_ptr(), g.data_ptr(), y.data_ptr())
-    for other in (0, False, y.dtype), (1, True, y.dtype), (1, False, torch.float16):
-        assert entry.known_gradient(g, y, *other) is None
+        launch.bound.assert_called_once_with(dx.data_ptr(), g.data_ptr(), y.data_ptr())
+    for dim, dtype in ((0, y.dtype), (1, torch.float16)):
+        assert gradient.known_launch(dim, dtype, g, y) is None
+    assert not FUNCTIONS[1].gradient.known_launches
 
 
 FLOAT, HALF = torch.float32, torch.float16
@@ -234,13 +237,12 @@ KNOWN_DTYPES = (FLOAT, FLOAT), (HALF, HALF), (HALF, FLOAT)
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_known_launch_serves_only_what_it_was_made_for(name, launches, device, monkeypatch):
+def test_a_known_launch_serves_only_what_it_was_made_for(name, launch, launches, device):
     """The others would get another function's results, or read other memory."""
-    x, known = torch.zeros(4, 8, device=device), mock.Mock()
-    monkeypatch.setattr(entry, "current_device", x.get_device)
+    x = torch.zeros(4, 8, device=device)
     for dtype, out_dtype in KNOWN_DTYPES:
-        out = torch.empty_like(x, dtype=out_dtype)
-        entry._remember(x.to(dtype), out, 1, False, mock.Mock(bind=lambda *sizes: known))
+        SOFTMAX.launch(1, out_dtype, x.to(dtype))
+    launches.clear()
     call, takes_it = CALLS[name]
     torch.set_autocast_enabled("cuda", "autocast" in name)
     try:
@@ -248,4 +250,87 @@ def test_a_known_launch_serves_only_what_it_was_made_for(name, launches, device,
     finally:
         torch.set_autocast_enabled("cuda", False)
     assert len(launches) == 1
-    assert known.call_count == takes_it
+    assert launch.bound.call_count == takes_it
+
+
+@pytest.mark.parametrize("dim", [-1, 0])
+def test_a_launch_in_triton_is_known_too(dim, launches, device, monkeypatch):
+    """Of rows and of columns, in every dtype in and out, with the gradient; and it gives the same
+    as the first one.
+    """
+    monkeypatch.setattr(routes, "cuda_kernels", lambda _: None)
+    for dtype, out_dtype in KNOWN_DTYPES:
+        x = torch.randn(5, 7, device=device).to(dtype).requires_grad_()
+        g = torch.randn(5, 7, device=device, dtype=out_dtype)
+        found = []
+        for first in (True, False):
+            assert bool(SOFTMAX.known_launch(dim, out_dtype, x)) != first
+            y = kernels.softmax(x, dim, out_dtype)
+            found.append((y.detach(), *torch.autograd.grad(y, x, g)))
+        assert all(map(torch.equal, *found))
+        assert_right(y.detach(), x.detach().to(out_dtype), dim, "softmax")
+    sizes = [len(noted) > 4 for noted in launches]  # of a launch that was made anew
+    assert sizes == [True, True, False, False] * 3
+
+
+def logsumexp_in_torch(call):
+    """A route: it writes the output, and returns what repeats it."""
+    out, (x,), outer, n, inner, _ = call
+
+    def write(out, x):
+        out.copy_(torch.logsumexp(x.reshape(outer, n, inner), 1).view(out.shape))
+        return out
+
+    write(out, x)
+    return lambda allocate, again: lambda x: write(allocate(), x)
+
+
+def gradient_in_torch(call):
+    dx, (x, g, y), outer, n, inner, _ = call
+    g, y = (t.view(outer, 1, inner) for t in (g, y))
+    dx.copy_((g * (x.view(outer, n, inner) - y).exp()).view(dx.shape))
+    return lambda allocate, again: again  # computes anew
+
+
+@pytest.fixture(scope="module")
+def logsumexp():
+    """A function of another form: one value for each row, and a gradient that needs x, too."""
+    gradient = Operation(
+        name="test_logsumexp_backward",
+        inputs=("x", "g", "y"),
+        output="dx",
+        routes=(Route("torch", gradient_in_torch),),
+        torch_function=None,
+        narrows=True,
+        per_row=frozenset({"g", "y"}),
+    )
+    function = Operation(
+        name="test_logsumexp",
+        inputs=("x",),
+        output="y",
+        routes=(Route("torch", logsumexp_in_torch),),
+        torch_function=None,
+        narrows=False,
+        per_row=frozenset({"y"}),
+        gradient=gradient,
+    )
+    declare(function)
+    return function
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_a_function_of_another_form_is_one_declaration(dim, logsumexp, launches, device):
+    """torch differentiates, maps and compiles it; its launches are known."""
+    x = torch.randn(4, 5, 6, device=device)
+    f, expected = logsumexp.operator, torch.logsumexp(x, dim)
+    for _ in range(2):
+        torch.testing.assert_close(f(x, dim, None), expected)
+    assert len(launches) == 1, "the second launch is not known"
+    mapped = torch.func.vmap(lambda a: f(a, 0, None), in_dims=1)(x)
+    torch.testing.assert_close(mapped, torch.logsumexp(x.movedim(1, 0), 1))
+    compiled = torch.compile(lambda a: f(a, dim, None).cos(), fullgraph=True, backend="aot_eager")
+    for call in (lambda a: f(a, dim, None).cos(), compiled):
+        ours, torchs = (x.clone().requires_grad_() for _ in range(2))
+        call(ours).sum().backward()
+        torch.logsumexp(torchs, dim).cos().sum().backward()
+        torch.testing.assert_close(ours.grad, torchs.grad)

@@ -5,7 +5,7 @@ import torch
 
 import kernels
 from kernels.cuda import launch
-from kernels.dropin import entry
+from kernels.dropin.functions import FUNCTIONS
 from tests.kernels.helpers.dropin import DTYPES, OPS, assert_gradient, assert_right, one_op
 from tests.marks import slow
 
@@ -130,7 +130,7 @@ def test_a_repeated_launch_gives_the_same_bits(cols, launches, device):
     x = torch.randn(4 * cols + 1, device=device)
     unaligned, x = x[1:].view(4, cols), x[:-1].view(4, cols)
     first = kernels.softmax(x, -1)
-    assert entry.known_launch(x, -1, False)
+    assert FUNCTIONS[0].known_launch(-1, None, x)
     stream, graph, copy = torch.cuda.Stream(), torch.cuda.CUDAGraph(), x.clone()
     torch.cuda.synchronize()
     with torch.cuda.stream(stream):
@@ -159,8 +159,8 @@ def test_a_repeated_step_gives_the_same_bits(dtype, launches, device):
         return y.detach(), *torch.autograd.grad(y, x, g)
 
     first = step()
-    assert entry.known_launch(x, -1, False, torch.float32)
-    assert entry.known_gradient(g, first[0], 1, False, dtype)
+    assert FUNCTIONS[0].known_launch(-1, torch.float32, x)
+    assert FUNCTIONS[0].gradient.known_launch(1, dtype, g, first[0])
     stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
     with torch.cuda.stream(stream):
         found = [step()]

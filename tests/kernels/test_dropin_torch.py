@@ -10,7 +10,8 @@ from torch.func import grad, hessian, vmap
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import kernels
-from kernels.dropin import eligible, operators
+from kernels.dropin import eligible
+from kernels.dropin.functions import FUNCTIONS
 from tests.kernels.helpers.dropin import one_op
 from tests.marks import slow
 
@@ -100,12 +101,12 @@ FLOAT32 = torch.float32  # out of float16
     ("log", "dtype"), [(False, None), (True, FLOAT32), slow(False, FLOAT32), slow(True, None)]
 )
 def test_torchs_check_of_the_operators(log, dtype, x, launches):
-    op = "log_softmax" if log else "softmax"
+    function = FUNCTIONS[log]
     own = (x if dtype is None else x.half()).transpose(0, 2).requires_grad_()
-    torch.library.opcheck(operators.softmax, (own, 1, log, dtype))
-    y = getattr(torch, op)(own.detach(), 1, dtype=dtype).requires_grad_()
+    torch.library.opcheck(function.operator, (own, 1, dtype))
+    y = getattr(torch, function.name)(own.detach(), 1, dtype=dtype).requires_grad_()
     g = torch.randn_like(y).requires_grad_()
-    torch.library.opcheck(operators.softmax_backward, (g, y, 1, log, own.dtype))
+    torch.library.opcheck(function.gradient.operator, (g, y, 1, own.dtype))
     assert launches
 
 
@@ -157,13 +158,14 @@ def test_exported_for_a_gpu(strict, monkeypatch):
 
     monkeypatch.setattr(torch.version, "cuda", "13.0")
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda index=0: (9, 0))
-    eligible.runs_triton_kernels.cache_clear()
+    eligible._runs_triton.cache_clear()
     with FakeTensorMode(allow_non_fake_inputs=True):
         a = torch.empty(3, 4, device="cuda", dtype=torch.bfloat16)
         exported = torch.export.export(Model(), (a,), strict=strict)
-    eligible.runs_triton_kernels.cache_clear()
+    eligible._runs_triton.cache_clear()
     called = [str(n.target) for n in exported.graph.nodes if n.op == "call_function"]
-    assert called == ["softmax_bench.softmax.default"] * 2 + ["aten.softmax.int"]
+    operators = [f"softmax_bench.{name}.default" for name in ("log_softmax", "softmax")]
+    assert sorted(called) == ["aten.softmax.int", *operators]
 
 
 @pytest.mark.parametrize("mode", ["real", "symbolic"])

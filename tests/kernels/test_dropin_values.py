@@ -9,11 +9,22 @@ import torch
 from triton.runtime import interpreter
 
 import kernels
-from kernels.dropin import dispatch, entry, triton_columns
+from kernels.dropin import routes, triton_columns
+from kernels.dropin.functions import FUNCTIONS
+from kernels.dropin.operation import Call, can_count
 from kernels.frontier.backward import cuda_backward, triton_backward
-from tests.kernels.helpers.dropin import OPS, assert_gradient, assert_right, kinds, one_op, samples
-from tests.kernels.helpers.variants import special_rows
+from tests.kernels.helpers.dropin import (
+    OPS,
+    assert_gradient,
+    assert_right,
+    kinds,
+    one_op,
+    samples,
+    special_rows,
+)
 from tests.marks import slow
+
+GRADIENTS = {function.name: function.gradient for function in FUNCTIONS}
 
 # Each reaches another kernel, or another config of it: a row in a block, a row in tiles, columns in
 # one tile, columns in several, all of them with parts that are masked. Chunks are tested below.
@@ -43,7 +54,7 @@ def test_torchs_own_samples(op, dtype, replaced, launches, device):
             # torch on a CPU rounds x - max to 16 bits in between
             expected = getattr(torch, op)(x.double(), *words).to(y.dtype)
         torch.testing.assert_close(y, expected, check_stride=True)
-    assert [launch[0].__name__ for launch in launches].count("forward") == count > 5
+    assert [name for name, *_ in launches].count(op) == count > 5
 
 
 @pytest.mark.parametrize(("shape", "dim"), SHAPES, ids=str)
@@ -186,11 +197,11 @@ def test_the_length_and_dtypes_of_a_row_choose_its_backward(
     dtype, out_dtype, cols, by_cuda, monkeypatch
 ):
     asked, by_triton = mock.Mock(return_value=cols < 2**20), mock.Mock()
-    monkeypatch.setattr(dispatch, "_cuda_launches", lambda _: (None, asked))
+    monkeypatch.setattr(routes, "cuda_kernels", lambda _: mock.Mock(backward=asked))
     monkeypatch.setattr(triton_backward, "launch", by_triton)
     y, dx = torch.empty(1, dtype=dtype), torch.empty(1, dtype=out_dtype)
     for rows in (1, 2**20):
-        dispatch.backward(y, y, dx, rows, cols, 1, cols, False)
+        GRADIENTS["softmax"]._first_that_works(Call(dx, (y, y), rows, cols, 1, cols))
     assert by_triton.call_count == 2 * (not by_cuda)
     assert asked.call_count == 2 * (by_cuda or cols > 2**20)
 
@@ -241,7 +252,7 @@ def test_the_largest_gradients_do_not_overflow_a_sum_of_shares_above_1(n, dim, l
     assert (y.sum(0) > 1).any()
     y = y if dim == 0 else y.t().contiguous()
     for g in (torch.full_like(y, LARGEST), LARGEST * torch.randn_like(y).sign()):
-        dx = entry.backward(g, y, dim, False, y.dtype)
+        dx = GRADIENTS["softmax"].compute(g, y, dim, y.dtype)
         expected = torch._softmax_backward_data(g.double(), y.double(), dim, torch.float64)
         torch.testing.assert_close(dx, expected.float(), rtol=1e-5, atol=1e-6 * LARGEST)
     assert len(launches) == 2
@@ -328,7 +339,7 @@ def rounded_once(_, x, y, z):
     ],
 )
 def test_sizes_that_a_kernel_cannot_count_are_torchs(numel, n, takes):
-    assert entry.has_kernel(numel, n) == takes
+    assert can_count(numel, n) == takes
 
 
 @pytest.mark.parametrize(
@@ -346,10 +357,10 @@ def test_sizes_that_a_kernel_cannot_count_are_torchs(numel, n, takes):
 def test_triton_gets_rows_aligned_as_contiguous_ones_are(cols, start, stride, copied, device):
     """It has another instance for each, which adds the elements of a row in another order."""
     x = torch.randn(8 + 3 * stride, device=device).as_strided((3, cols), (stride, 1), start)
-    rows, found = dispatch._as_contiguous_rows(x, 3, cols, stride)
+    rows, found = routes._as_contiguous_rows(x, 3, cols, stride)
     assert torch.equal(rows, x)
     assert (rows is not x, found) == (copied, cols if copied else stride)
-    one, found = dispatch._as_contiguous_rows(x[:1], 1, cols, stride)
+    one, found = routes._as_contiguous_rows(x[:1], 1, cols, stride)
     assert one.data_ptr() == x.data_ptr() or (start and cols == 64)
     assert found == cols
 
@@ -358,15 +369,14 @@ def test_triton_gets_rows_aligned_as_contiguous_ones_are(cols, start, stride, co
 @pytest.mark.parametrize("op", OPS)
 def test_triton_gets_aligned_outputs(op, cols, device, monkeypatch):
     """An output that begins elsewhere gets a copy, forward and backward."""
-    monkeypatch.setattr(dispatch, "_cuda_launches", lambda _: (None, None))
     x, g = torch.randn(2, 3, cols, device=device)
     log, results = "log" in op, []
     for start in (0, 1):
         stores = [torch.empty(3 * cols + 1, device=device) for _ in range(2)]
         y, dx = (store[start:][: 3 * cols].view(3, cols) for store in stores)
-        assert (dispatch._aligned_output(y, cols) is y) == (start == 0 or cols == 60)
-        assert dispatch.forward(x, y, 3, cols, 1, cols, log) is True
-        assert dispatch.backward(g, y, dx, 3, cols, 1, cols, log) is True
+        assert (routes._aligned_output(y, cols) is y) == (start == 0 or cols == 60)
+        routes.triton_forward(log, Call(y, (x,), 3, cols, 1, cols))
+        routes.triton_backward(log, Call(dx, (g, y), 3, cols, 1, cols))
         assert_right(y, x, 1, op)
         assert_gradient(dx, g, y, 1, op)
         results.append((y, dx))
@@ -399,9 +409,9 @@ def test_the_same_bits_at_any_address(dtype, cols, device):
 @pytest.mark.parametrize("op", OPS)
 def test_a_float32_output_at_any_address(op, cols, device):
     """A caller may place it; torch's allocator aligns all others."""
-    x, log = torch.randn(16, cols, device=device).bfloat16(), "log" in op
+    x, operation = torch.randn(16, cols, device=device).bfloat16(), FUNCTIONS[OPS.index(op)]
     expected = getattr(kernels, op)(x, -1, dtype=torch.float32)
     for start in range(4):
         out = torch.empty(16 * cols + 4, device=device)[start:][: 16 * cols].view(16, cols)
-        assert dispatch.forward(x, out, 16, cols, 1, cols, log)
+        assert operation._first_that_works(Call(out, (x,), 16, cols, 1, cols))
         assert torch.equal(out, expected)

@@ -19,8 +19,9 @@ from measure import inputs
 from measure.check import correctness
 from measure.clock import read_meet_write, roofline
 from tests.kernels.emulator.run import SMALL
+from tests.kernels.helpers.dropin import special_rows
 from tests.kernels.helpers.launches import BACKWARD, CHOSEN, ONE_WAY, code_paths, placed, problem_of
-from tests.kernels.helpers.variants import largest_error, problem, special_gradients, special_rows
+from tests.kernels.helpers.variants import largest_error, problem, special_gradients
 from tests.marks import slow
 
 # A row of a warp's part, a warp, a block, a cluster, the whole GPU, several tiles for each block.

@@ -10,7 +10,8 @@ from cuda.bindings import driver
 
 import kernels
 from kernels.cuda import grid_workspace, launch, submit
-from kernels.dropin import dispatch, entry
+from kernels.dropin import operation, routes
+from kernels.dropin.functions import FUNCTIONS
 from tests.kernels.helpers.dropin import OPS, assert_gradient, assert_right
 from tests.marks import slow
 
@@ -21,10 +22,10 @@ CAUSE = "the driver is too old for this binary"
 @pytest.fixture
 def warnings(caplog):
     """The warnings of the drop-in; what failed is forgotten at the end."""
-    caplog.set_level(logging.WARNING, dispatch.logger.name)
+    caplog.set_level(logging.WARNING, operation.logger.name)
     yield lambda: [record.getMessage() for record in caplog.records]
-    dispatch._warned.clear()
-    dispatch._failed.clear()
+    operation._warned.clear()
+    operation._failed.clear()
 
 
 def answers(op: str, x: torch.Tensor, how: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -33,7 +34,7 @@ def answers(op: str, x: torch.Tensor, how: str) -> tuple[torch.Tensor, torch.Ten
     g = torch.randn(x.shape, device=x.device, dtype=x.dtype)
     with kernels.replace_torch() if how == "replaced" else contextlib.nullcontext():
         if how == "operator":
-            y = torch.ops.softmax_bench.softmax(x, x.dim() - 1, "log" in op)
+            y = getattr(torch.ops.softmax_bench, op)(x, x.dim() - 1, None)
         else:
             y = getattr(torch if how == "replaced" else kernels, op)(x, -1)
         (dx,) = torch.autograd.grad(y, x, g)
@@ -50,6 +51,18 @@ def failing(error: Exception = RuntimeError(CAUSE)) -> mock.Mock:  # noqa: B008
     return mock.Mock(side_effect=error)
 
 
+def set_cuda(monkeypatch, forward: mock.Mock, backward: mock.Mock | None = None) -> None:
+    """Let these stand for the launches in CUDA C++."""
+    launches = mock.Mock(forward=forward, backward=backward or mock.Mock(return_value=None))
+    monkeypatch.setattr(routes, "cuda_kernels", lambda index: launches)
+
+
+def forget_launches() -> None:
+    for function in FUNCTIONS:
+        function.known_launches.clear()
+        function.gradient.known_launches.clear()
+
+
 @pytest.mark.parametrize("how", ["function", "replaced", "operator"])
 @pytest.mark.parametrize("op", [OPS[0], slow(OPS[1])])
 def test_a_route_that_fails_is_followed_by_the_next_one(
@@ -57,15 +70,16 @@ def test_a_route_that_fails_is_followed_by_the_next_one(
 ):
     """By Triton, then by torch: forward and backward, each tried once and named once."""
     forward, backward = failing(), failing(OSError("libcuda.so.1: no such file"))
-    monkeypatch.setattr(dispatch, "_cuda_launches", lambda index: (forward, backward))
+    set_cuda(monkeypatch, forward, backward)
     x = torch.randn(2, COLS, device=device)
     for _ in range(2):
         assert_answers(op, x, how)
     assert forward.call_count == backward.call_count == 1
     assert [CAUSE in line and "Triton computes" in line for line in warnings()] == [True, False]
     assert "OSError: libcuda.so.1: no such file" in warnings()[1]
+    forget_launches()
     triton = failing(ImportError("no module named triton"))
-    monkeypatch.setattr(dispatch, "_triton", triton)
+    monkeypatch.setattr(routes, "triton_kernels", triton)
     for _ in range(2):
         assert_answers(op, x, how)
         assert_answers(op, x[:, :9], how)
@@ -77,18 +91,21 @@ def test_a_route_that_fails_is_followed_by_the_next_one(
 def test_a_launch_that_is_known_may_fail_later(launches, device, monkeypatch, warnings):
     """As in a context with fewer multiprocessors; with and without a gradient."""
     x = torch.randn(4, 8, device=device)
-    monkeypatch.setattr(entry, "current_device", x.get_device)
-    launch = mock.Mock(bind=lambda *sizes: failing())
+    once = mock.Mock()  # the launch succeeds, and its repetition does not
+    once.return_value.bind.return_value = failing()
+    monkeypatch.setattr(routes, "MIN_BYTES", {True: 0})
     for requires_grad in (False, True):
-        entry._remember(x, x, 1, False, launch)
-        entry._remember_gradient(x, x, 1, False, launch)
+        set_cuda(monkeypatch, once, once)
+        FUNCTIONS[0].launch(1, None, x)
+        FUNCTIONS[0].gradient.launch(1, x.dtype, x, x)
+        set_cuda(monkeypatch, failing())
         own = x.clone().requires_grad_(requires_grad)
         y = kernels.softmax(own, -1)
         torch.testing.assert_close(y.detach(), torch.softmax(x, -1))
-        assert not entry.known_launches
     (dx,) = torch.autograd.grad(y, own, x)
     assert_gradient(dx, x, y, 1, "softmax")
-    assert not entry._known_gradients
+    assert once.return_value.bind.return_value.call_count == 3
+    assert len(warnings()) == 1
 
 
 def test_a_shortage_of_memory_is_not_for_good(launches, device, monkeypatch, warnings):
@@ -97,7 +114,7 @@ def test_a_shortage_of_memory_is_not_for_good(launches, device, monkeypatch, war
         RuntimeError("the CUDA driver says CUDA_ERROR_OUT_OF_MEMORY; free GPU memory"),
     ):
         forward = failing(error)
-        monkeypatch.setattr(dispatch, "_cuda_launches", lambda index, forward=forward: (forward, 0))
+        set_cuda(monkeypatch, forward)
         for _ in range(2):
             kernels.softmax(torch.zeros(2, 99, device=device), -1)
         assert forward.call_count == 2
@@ -106,14 +123,14 @@ def test_a_shortage_of_memory_is_not_for_good(launches, device, monkeypatch, war
 
 def test_cuda_core_that_cannot_be_loaded_leaves_all_to_triton(monkeypatch, warnings):
     """Installed, but broken: looked for once."""
-    monkeypatch.setattr(dispatch, "runs_cuda_kernels", lambda index: True)
+    monkeypatch.setattr(routes, "runs_cuda_kernels", lambda index: True)
     monkeypatch.setitem(__import__("sys").modules, "kernels.cuda.launch", None)
     monkeypatch.delattr("kernels.cuda.launch", raising=False)
-    dispatch._cuda_launches.cache_clear()
+    routes.cuda_kernels.cache_clear()
     try:
-        assert dispatch._cuda_launches(0) == dispatch._cuda_launches(0) == (None, None)
+        assert routes.cuda_kernels(0) is routes.cuda_kernels(0) is None
     finally:
-        dispatch._cuda_launches.cache_clear()
+        routes.cuda_kernels.cache_clear()
     (line,) = warnings()
     assert "cannot be loaded. ModuleNotFoundError" in line or "ImportError" in line
 
@@ -121,7 +138,7 @@ def test_cuda_core_that_cannot_be_loaded_leaves_all_to_triton(monkeypatch, warni
 def test_a_program_that_makes_errors_of_warnings_still_runs(
     launches, device, monkeypatch, warnings
 ):
-    monkeypatch.setattr(dispatch, "_cuda_launches", lambda index: (failing(), None))
+    set_cuda(monkeypatch, failing())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("warnings.warn", failing())
         x = torch.randn(2, 99, device=device)
@@ -152,8 +169,7 @@ def nothing_prepared(monkeypatch):
     monkeypatch.setattr(grid_workspace, "_addresses", {})
     monkeypatch.setattr(grid_workspace, "_graphs", [])
     monkeypatch.setattr(grid_workspace, "_free", {})
-    monkeypatch.setattr(entry, "known_launches", {})
-    monkeypatch.setattr(entry, "_known_gradients", {})
+    forget_launches()
     launch._kernel.cache_clear()
     yield
     launch._kernel.cache_clear()
@@ -171,9 +187,9 @@ def test_a_failure_at_any_step_on_a_gpu(
     # the backward in CUDA C++ needs rows that a cluster holds
     x = torch.randn(3, SPREAD if step in OF_WORKSPACES else 100_001, device=device)
     answers("softmax", x, "function")  # what Triton and torch compile is not the subject
-    dispatch._failed.clear()
-    for kept in (launch._loaded, entry.known_launches, entry._known_gradients):
-        kept.clear()
+    operation._failed.clear()
+    forget_launches()
+    launch._loaded.clear()
     for kept in (grid_workspace._addresses, grid_workspace._free):
         kept.clear()
     grid_workspace._graphs.clear()

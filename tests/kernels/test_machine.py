@@ -56,9 +56,9 @@ def test_warm_up_without_a_gpu_is_one_message(words, monkeypatch, capsys):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(f"torch.{WITHOUT[words][0]}", WITHOUT[words][1])
-    machine.eligible.runs_triton_kernels.cache_clear()
+    machine.eligible._runs_triton.cache_clear()
     assert command_line.main(["warm-up", "--N", "1024"]) == 2
-    machine.eligible.runs_triton_kernels.cache_clear()
+    machine.eligible._runs_triton.cache_clear()
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert err.startswith("error: ")
@@ -69,7 +69,7 @@ def test_warm_up_takes_every_gpu_that_runs_kernels(monkeypatch):
     warm = []
     monkeypatch.setattr(machine, "why_none", lambda: None)
     monkeypatch.setattr(machine, "warm_up_rows", lambda row_bytes: ())
-    monkeypatch.setattr(machine.eligible, "usable_gpu", lambda index: index != 1)
+    monkeypatch.setattr(machine.eligible, "runs_kernels", lambda index: index != 1)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
     monkeypatch.setattr(torch.cuda, "synchronize", warm.append)
     machine.warm_up(["float32"], [64])

@@ -8,6 +8,7 @@ import kernels
 import operations
 from measure import inputs
 from tests.kernels.helpers import launches, variants
+from tests.kernels.helpers.dropin import special_rows
 from tests.kernels.helpers.variants import CONTRIBUTED, CUDA, OURS, assert_right, loaded, run
 from tests.marks import slow
 
@@ -131,7 +132,7 @@ def test_infinities_and_nan_as_torch_has_them(name, op, cols, device):
     if "backward" in op:
         read = tuple(variants.special_gradients(op, cols, device))
     else:
-        read = (variants.special_rows(8, cols, device=device),)
+        read = (special_rows(8, cols, device=device),)
     if refused(name, read[0]) or (y := output_of(name, op, read)) is None:
         pytest.skip(f"{name} does not take rows of {cols}")
     assert variants.problem(y, read, op) is None  # so NaN is where it is in float64

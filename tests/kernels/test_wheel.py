@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tomllib
@@ -18,6 +17,7 @@ from measure import ROOT
 from tests.processes import run
 
 KERNELS = ROOT / "kernels"
+CORPUS = "published", "peers", "contributed", "registry"
 HUGGING_FACES = "kernels==0.17.2"  # of the same name as the folder; transformers imports it
 TESTED = ["dropin", "dropin_gpu", "dropin_torch", "dropin_values", "replace"]
 
@@ -30,13 +30,44 @@ def wheel(tmp_path_factory) -> Path:
     return path
 
 
-def test_it_holds_the_folder_kernels_and_nothing_else(wheel):
+def test_it_holds_the_library_and_nothing_of_the_corpus(wheel):
     with zipfile.ZipFile(wheel) as file:
         names = [Path(name) for name in file.namelist()]
+        written = {name: file.read(f"softmax_bench/__{name}__.py") for name in ("init", "main")}
     inside = {name.relative_to("softmax_bench") for name in names if "dist-info" not in str(name)}
     files = {path.relative_to(KERNELS) for path in KERNELS.rglob("*") if path.is_file()}
-    assert inside == {path for path in files if "__pycache__" not in path.parts}
-    assert {".py", ".cu", ".cuh", ".in"} <= {path.suffix for path in inside}
+    files = {path for path in files if not {"__pycache__", *CORPUS} & {*path.parts}}
+    assert inside == files - {Path("library.py"), Path("commands.py")}
+    assert written["init"] == (KERNELS / "library.py").read_bytes()
+    assert written["main"] == (KERNELS / "commands.py").read_bytes()
+
+
+EVERY_MODULE = """
+import importlib, os, pkgutil, sys
+import softmax_bench
+assert "torch" not in sys.modules
+assert dir(softmax_bench) == ["log_softmax", "replace_torch", "softmax"]
+for name in dir(softmax_bench):
+    assert getattr(softmax_bench, name) is vars(softmax_bench)[name]
+modules = list(pkgutil.walk_packages(softmax_bench.__path__, "softmax_bench."))
+for module in modules:
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+assert len(modules) > 30
+assert not {"kernels", "operations", "measure"} & set(sys.modules)
+"""
+
+
+def test_it_needs_nothing_of_the_repository(wheel, tmp_path, monkeypatch):
+    """All modules can be imported, and the commands are the library's."""
+    with zipfile.ZipFile(wheel) as file:
+        file.extractall(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    run(sys.executable, "-c", EVERY_MODULE, cwd=tmp_path)
+    said = run(sys.executable, "-m", "softmax_bench", cwd=tmp_path)
+    commands = re.findall(r"^    ([a-z-]+)  ", said, re.MULTILINE)
+    assert commands == ["info", "warm-up"]
+    assert "softmax-bench" in run(sys.executable, "-m", "softmax_bench", "info", cwd=tmp_path)
 
 
 def test_it_asks_for_few_packages_in_ranges():
@@ -97,8 +128,6 @@ def test_beside_hugging_faces_kernels(python, outside):
     printed = run(python, "-c", code, cwd=outside)
     assert printed.startswith(str(python.parents[1]))
     assert "softmax-bench      0.1.0" in run(python, "-m", "softmax_bench", "info", cwd=outside)
-    refused = subprocess.run([python, "-m", "softmax_bench", "new", "mine"], capture_output=True)
-    assert refused.returncode == 2
     files = [f"tests/kernels/test_{name}.py" for name in TESTED]
     said = run(python, "-m", "pytest", "-q", "-m", "not slow", *files, cwd=outside)
     assert re.search(r"\d+ passed", said)

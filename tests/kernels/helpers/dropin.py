@@ -23,6 +23,20 @@ TOLERANCE = {torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 2e-2}
 one_op = pytest.mark.parametrize("op", [OPS[0], slow(OPS[1])])
 
 
+def special_rows(count: int, cols: int, *inner: int, device=None) -> torch.Tensor:
+    """Return float32 (count, cols, …), at most 8 rows, each with another special value."""
+    x = torch.randn(8, cols, *inner, device=device)
+    x[0] = -torch.inf
+    x[1, cols // 2] = torch.inf
+    x[2, cols - 1] = torch.nan
+    x[3, : cols - 1] = -torch.inf
+    x[4, ::2] = -torch.inf
+    x[5, cols // 2 :] = -torch.inf
+    x[6] = torch.linspace(-3e38, 3e38, cols).view(-1, *(1 for _ in inner))
+    x[7, 1:] = -torch.inf
+    return x[:count].contiguous()
+
+
 def samples(op: str, device: torch.device, dtype: torch.dtype):
     """Yield (tensor, arguments, keywords) of torch's OpInfo samples, with and without ``dtype=``.
 

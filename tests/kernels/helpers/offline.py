@@ -89,15 +89,16 @@ def launch(name: str, op: str, cols: int, dtype: torch.dtype) -> None:
 
 def launch_dropin(dtype: torch.dtype) -> None:
     """Call every launcher of the drop-in's own kernels, so that each compiles all its configs."""
-    from kernels.dropin import dispatch
+    from kernels.dropin.operation import Call
+    from kernels.dropin.routes import triton_backward, triton_forward
 
     t = torch.empty(1, dtype=dtype)
     for log in (False, True):
         for cols in (781, 4096, 16384, 100_000):  # every number of warps; blocks and tiles
-            dispatch.forward(t, t, 64, cols, 1, cols, log)
-            dispatch.backward(t, t, t, 64, cols, 1, cols, log)
+            triton_forward(log, Call(t, (t,), 64, cols, 1, cols))
+            triton_backward(log, Call(t, (t, t), 64, cols, 1, cols))
         # columns in one tile, in tiles, in chunks that one program or several take
         sizes = (64, 10, 3), (64, 1, 1), (99, 256, 32), (64, 256, 512), (64, 257, 512)
         for outer, n, inner in (*sizes, (99, 4097, 100), (1, 33_000, 64), (1, 2**20, 1)):
-            dispatch.forward(t, t, outer, n, inner, None, log)
-            dispatch.backward(t, t, t, outer, n, inner, None, log)
+            triton_forward(log, Call(t, (t,), outer, n, inner, None))
+            triton_backward(log, Call(t, (t, t), outer, n, inner, None))

@@ -18,7 +18,8 @@ def in_family(*families: str) -> list[str]:
 OWN_FAMILIES = "published", "frontier"
 CUDA = [name for name in in_family("published") if "cuda" in kernels.packages(name)]
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
-FRONTIER = [name for name in in_family("frontier") if "softmax" in kernels.ops(name)]
+IN_CUDA = [name for name in in_family("frontier") if "cuda" in kernels.packages(name)]
+FRONTIER = [name for name in IN_CUDA if "softmax" in kernels.ops(name)]
 # Kernels that were handed in. Nothing is expected of them by name, and they may refuse any input.
 CONTRIBUTED = in_family("contributed")
 
@@ -65,20 +66,6 @@ def assert_right(y: torch.Tensor, x: torch.Tensor, op: str = "softmax", out=None
     """Assert that y is ``op`` of the rows of x in float64, and ``out`` if one is given."""
     wrong = correctness.check_result(y, x, out) or problem(y, (x,), op)
     assert wrong is None, (tuple(x.shape), x.stride(), wrong)
-
-
-def special_rows(count: int, cols: int, *inner: int, device=None) -> torch.Tensor:
-    """Return float32 (count, cols, …), at most 8 rows, each with another special value."""
-    x = torch.randn(8, cols, *inner, device=device)
-    x[0] = -INF
-    x[1, cols // 2] = INF
-    x[2, cols - 1] = NAN
-    x[3, : cols - 1] = -INF
-    x[4, ::2] = -INF
-    x[5, cols // 2 :] = -INF
-    x[6] = torch.linspace(-3e38, 3e38, cols).view(-1, *(1 for _ in inner))
-    x[7, 1:] = -INF
-    return x[:count].contiguous()
 
 
 def special_gradients(op: str, cols: int, device: torch.device) -> torch.Tensor:

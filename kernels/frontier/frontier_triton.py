@@ -1,4 +1,4 @@
-"""Compute softmax and log-softmax of rows in Triton, where ``frontier`` does not take them.
+"""Compute rows in Triton, where the library cannot run ``frontier``.
 
 Idea: a program has a row. Up to LONGEST_BLOCK columns it holds the whole row in registers. A longer
 row is read twice, tile by tile. The first pass is the online normaliser, with a maximum and a sum
@@ -9,9 +9,15 @@ Source: the online normaliser is Milakov and Gimelshein, "Online normalizer calc
 (2018).
 """
 
+import functools
+
 import triton
 import triton.language as tl
 from torch import Tensor
+
+from ..tensors import empty_output
+
+ON_REQUEST = True  # ``frontier`` is measured by default
 
 LONGEST_BLOCK = 2**15  # beyond it the row no longer fits in the registers of 16 warps
 TILE, TILE_WARPS = 2**14, 32  # 3 to 9 % less time than 2^12 on an H100
@@ -40,11 +46,12 @@ def online_update(lane_max, lane_sum, x):
 
 @triton.jit
 def softmax_fwd_kernel_rows(
-    out_ptr, x_ptr, x_stride, n_cols, BLOCK: tl.constexpr, LOG: tl.constexpr, ONCE: tl.constexpr
-):
+    out_ptr, x_ptr, out_stride, x_stride, n_cols,
+    BLOCK: tl.constexpr, LOG: tl.constexpr, ONCE: tl.constexpr,
+):  # fmt: skip
     row = tl.program_id(0).to(tl.int64)
     x_row = x_ptr + row * x_stride
-    out_row = out_ptr + row * n_cols
+    out_row = out_ptr + row * out_stride
     lanes = tl.arange(0, BLOCK)
     if ONCE:
         inside = lanes < n_cols
@@ -74,11 +81,26 @@ def softmax_fwd_kernel_rows(
             tl.store(out_row + cols, y.to(out_ptr.dtype.element_ty), mask=inside)
 
 
-def forward(x: Tensor, out: Tensor, rows: int, cols: int, stride: int, log: bool) -> None:
-    """Write the (log-)softmax of a (rows, cols) matrix to ``out``; see ``dispatch.forward``."""
+def launch(
+    out: Tensor, x: Tensor, rows: int, cols: int, strides: tuple[int, int], log: bool
+) -> None:
+    """Write the (log-)softmax of a (rows, cols) matrix to ``out``, each of any dtype.
+
+    Both are on the current GPU, have any rank and adjacent columns. ``strides`` are the row strides
+    of out and x in elements.
+    """
     once = cols <= LONGEST_BLOCK
     block = triton.next_power_of_2(cols) if once else TILE
     warps = min(16, max(4, block // 256)) if once else TILE_WARPS
     softmax_fwd_kernel_rows[(rows,)](
-        out, x, stride, cols, BLOCK=block, LOG=log, ONCE=once, num_warps=warps
+        out, x, *strides, cols, BLOCK=block, LOG=log, ONCE=once, num_warps=warps
     )
+
+
+def _run(x: Tensor, out: Tensor | None = None, *, log: bool) -> Tensor:
+    out = empty_output(x, out)
+    launch(out, x, *x.shape, (out.stride(0), x.stride(0)), log)
+    return out
+
+
+softmax, log_softmax = (functools.partial(_run, log=log) for log in (False, True))

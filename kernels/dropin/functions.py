@@ -1,0 +1,67 @@
+"""Declare the library's functions: how each is computed, and by what of torch otherwise.
+
+The public function, the custom operators, the derivative, the rule for ``vmap``, the replacement of
+torch's operator and ``warm-up`` follow from an entry of FUNCTIONS.
+With g the gradient with respect to y, over one row: softmax has dx = y·(g - Σ g·y), log-softmax
+dx = g - exp(y)·Σ g. Bytes of a backward: reads g and y, writes dx: 3·M·N·itemsize.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from . import routes
+from .operation import Operation
+
+
+def _declare(name: str, log: bool, second: Callable) -> Operation:
+    """Return the operation of a function whose gradient needs its output alone."""
+    forward_of_torch = getattr(torch.ops.aten, f"_{name}")
+    backward_of_torch = getattr(torch.ops.aten, f"_{name}_backward_data")
+
+    def forward(x: Tensor, dim: int, dtype: torch.dtype | None) -> Tensor:
+        return forward_of_torch(x if dtype is None else x.to(dtype), dim, False)
+
+    def backward(g: Tensor, y: Tensor, dim: int, dtype: torch.dtype | None) -> Tensor:
+        return backward_of_torch(g, y, dim, y.dtype).to(dtype or g.dtype)
+
+    gradient = Operation(
+        name=f"{name}_backward",
+        inputs=("g", "y"),
+        output="dx",
+        routes=routes.backward(log),
+        torch_function=backward,
+        narrows=True,
+        aten=f"_{name}_backward_data",
+        formula=second,
+    )
+    return Operation(
+        name=name,
+        inputs=("x",),
+        output="y",
+        routes=routes.forward(log),
+        torch_function=forward,
+        narrows=False,
+        aten=f"_{name}",
+        gradient=gradient,
+    )
+
+
+def _second_of_softmax(g: Tensor, y: Tensor, v: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    # torch's formulas: a difference of two large v or g would overflow before y makes it small
+    by_g = v * y - y * (v * y).sum(dim, keepdim=True)
+    by_y = g * v - v * (g * y).sum(dim, keepdim=True) - g * (v * y).sum(dim, keepdim=True)
+    return by_g, by_y
+
+
+def _second_of_log_softmax(g: Tensor, y: Tensor, v: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    p = y.exp()
+    by_g = v - (v * p).sum(dim, keepdim=True)
+    return by_g, -v * p * g.sum(dim, keepdim=True)
+
+
+FUNCTIONS = (
+    _declare("softmax", log=False, second=_second_of_softmax),
+    _declare("log_softmax", log=True, second=_second_of_log_softmax),
+)
