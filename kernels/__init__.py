@@ -19,6 +19,7 @@ from collections.abc import Callable
 from .contract import DTYPES, Variant, split_config  # noqa: F401
 from .registry.dependencies import (  # noqa: F401
     kernel_sha256,
+    loaded_files,
     loaded_modules,
     packages,
     source_files,

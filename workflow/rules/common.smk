@@ -4,9 +4,11 @@ from pathlib import Path
 
 from snakemake.logging import logger
 
+import kernels
+import operations
 from kernels.terminal import replace_missing_characters
-from measure import provenance, row
-from planning import cluster, internals, machine, points, tables, validate
+from measure import fingerprint, row
+from planning import attempts, cluster, internals, machine, points, tables, validate
 
 replace_missing_characters()  # a dry run and --summary print to standard output
 
@@ -40,6 +42,11 @@ EXPANDED = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
 POINTS = points.within_limits(EXPANDED, config["cpu"])
 POINT_BY_ROW = {points.row_path(p): p for chosen in POINTS.values() for p in chosen}
 ROW_FILES = [*POINT_BY_ROW, *(str(row.samples_path(Path(path))) for path in POINT_BY_ROW)]
+if internals.is_in_allocation(workflow):
+    # Slurm may start an allocation again, after rows of it have failed: it still makes the attempt
+    # for which it was planned.
+    for planned in list(POINT_BY_ROW.values()):
+        POINT_BY_ROW |= {points.row_path(p): p for p in attempts.earlier(planned)}
 if not internals.is_in_allocation(workflow):
     for gpu, expanded in EXPANDED.items():
         logger.info(points.announce(config, gpu, expanded, POINTS.get(gpu, [])))
@@ -54,16 +61,12 @@ MADE = "results" if POINTS else "results/recorded"
 DRAWN_GPUS = [*POINTS, "a100"] if POINTS else tables.gpus(RECORDED, PUBLISHED)
 # `all` has the figures that no GPU owns
 FIGURES = expand(f"{MADE}/figures/{{gpu}}", gpu=dict.fromkeys(["all", *DRAWN_GPUS]))
-# an edit in analysis/ draws and writes everything again, and measures nothing
-ANALYSIS_SHA256 = tables.code_sha256(ROOT / "analysis")
-MEASURING_SHA256 = [tables.code_sha256(ROOT / name) for name in ("kernels", "operations")]
-MEASURING_SHA256 += [provenance.measure_code()]
 MAIN_FILE = Path(workflow.main_snakefile)
 REPEAT_COMMAND = points.repeat_command(CONFIG_FILES, CONFIG_OPTIONS, MAIN_FILE, PROFILE)
 
 
 wildcard_constraints:
-    **dict.fromkeys(row.IDENTITY, r"\w+"),
+    **dict.fromkeys((*row.IDENTITY, "fingerprint"), r"\w+"),
 
 
 def conda_env(name):
@@ -85,6 +88,17 @@ def require_in_sweep(known, name, what):
             f"the sweep {config['sweep']} has no {what} {name}: see its config"
         )
     return known[name]
+
+
+def analysis_code(*modules):
+    """Return the hash of what these modules of analysis/ load: an edit runs their rules again."""
+    return tables.analysis_sha256(ROOT, modules)
+
+
+def current_code(wildcards):
+    """Return the hashes of all kernels and operations."""
+    measuring = map(fingerprint.measure_sha256, operations.names())
+    return sorted({*measuring, *map(kernels.kernel_sha256, kernels.names())})
 
 
 def rows_of(wildcards):
