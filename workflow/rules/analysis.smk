@@ -1,6 +1,7 @@
 # Merge rows, rank variants, check claims, draw figures, write the reports. No rule needs a GPU or
 # torch.
 
+
 onsuccess:
     if os.path.exists(f"{MADE}/report.html"):
         files = f"{MADE}/report.html (for a browser), {MADE}/report.md"
