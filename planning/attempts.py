@@ -8,6 +8,7 @@ package that is installed changes the fingerprint.
 """
 
 import itertools
+import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -45,12 +46,12 @@ def _attempt(base: str, number: int) -> str:
 
 def _failed(paths: Iterable[str], timeout_s: float) -> bool:
     """Return whether one of these files has a row that the next call measures again."""
-    for path in map(Path, paths):
+    for path in filter(os.path.exists, paths):
         try:
-            if not any(word in path.read_bytes() for word in WORDS):
+            if not any(word in Path(path).read_bytes() for word in WORDS):
                 continue
-            row = read_row(path)
-        except (OSError, ValueError):  # it is missing, or `merge` says what is wrong with it
+            row = read_row(Path(path))
+        except (OSError, ValueError):  # `merge` says what is wrong with it
             continue
         raised = row["status"] == Status.TIMEOUT and timeout_s > row["timeout_s"]
         if raised or row["status"] == Status.OUT_OF_MEMORY:
