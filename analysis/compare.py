@@ -96,12 +96,12 @@ def _newest_rows(entries: list[tuple[row_files.Row, Path]]) -> list[row_files.Ro
     """
     newest, rows = {}, {}
     for row, _ in sorted(entries, key=lambda entry: entry[0]["started_at"]):
-        newest[_values(row, POINT)] = _values(row, BESIDE)
+        newest[_fields(row, POINT)] = _fields(row, BESIDE)
         rows[row_files.identity_of(row)] = row
-    return [row for row in rows.values() if newest[_values(row, POINT)] == _values(row, BESIDE)]
+    return [row for row in rows.values() if newest[_fields(row, POINT)] == _fields(row, BESIDE)]
 
 
-def _values(row: row_files.Row, names: Sequence[str]) -> tuple[str, ...]:
+def _fields(row: row_files.Row, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(row[name] for name in names)
 
 

@@ -57,7 +57,7 @@ def test_rows_that_nobody_could_follow_up_are_refused(tmp_path):
 
 def test_the_rows_of_another_model_are_not_overwritten(folder, tmp_path):
     before = {path: path.read_bytes() for path in folder.iterdir()}
-    with pytest.raises(InputError, match="online_softmax.csv is of 'NVIDIA GeForce RTX 4090', and"):
+    with pytest.raises(InputError, match=r"online_softmax\.csv is of 'NVIDIA GeForce RTX 4090'"):
         make(tmp_path, gpu_name="NVIDIA RTX 4090 D")
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
