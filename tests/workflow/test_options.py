@@ -3,8 +3,9 @@
 import pytest
 import yaml
 
+from measure import ROOT
 from tests.marks import slow
-from tests.workflow.runner import Runner, configure
+from tests.workflow.runner import TINY, Runner, configure
 
 DRAW = "collect summary claims gpu_figures report all"
 # Options -> the rules of which jobs run, and those of which none does.
@@ -71,3 +72,25 @@ def test_a_project_in_a_folder_with_braces_and_quotes_reports_what_is_recorded(p
     assert (odd / "results/recorded/claims.csv").stat().st_size > 1000
     said = run("-n", "--directory", str(tmp_path / "elsewhere"), fails=True)
     assert "braces in the name of the project's folder" in said
+
+
+MODULE = """
+module bench:
+    snakefile: "{root}/Snakefile"
+    config: config["bench"]
+
+use rule * from bench as bench_*
+
+rule mine:
+    default_target: True
+    input: "results/report.md"
+"""
+
+
+def test_another_workflow_uses_the_rules_as_a_module(tmp_path):
+    """With a config of its own, which gives the keys that it changes."""
+    (tmp_path / "Snakefile").write_text(MODULE.format(root=ROOT), encoding="utf-8")
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump({"bench": TINY}), encoding="utf-8")
+    jobs = Runner(tmp_path).jobs("--configfile", "mine.yaml")
+    assert jobs["bench_point"] == 8
+    assert jobs["bench_report"] == jobs["mine"] == 1

@@ -39,12 +39,16 @@ rule point:
         else None
     # The Snakemake of an allocation runs the points itself, one after another. As a step of the
     # allocation each point would take 3 s more, to start the step and another Snakemake.
-    localrule: internals.is_in_allocation(workflow)
+    localrule: IN_ALLOCATION
     conda:
         conda_env("environment.yml")
     threads: lambda wildcards: points.threads(point_of(wildcards))
     resources:
-        gpu=lambda wildcards: 1 if point_of(wildcards).timed else 0,
+        # on a cluster `gres` requests the GPU; with --gpus as well, Slurm refuses
+        gpu=lambda wildcards: int(point_of(wildcards).timed and not ON_CLUSTER),
+        slot=int(ON_CLUSTER),
+        # the point, its supervisor and a compiler need one each; one more is a reserve
+        cpus_per_task=lambda wildcards: 4 if ON_CLUSTER else None,
         gres=from_gpu_table("gres"),
         slurm_partition=from_gpu_table("partition"),
         constraint=from_gpu_table("constraint"),
