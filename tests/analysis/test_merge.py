@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import InputError, frame, row_files, schema
+from analysis import InputError, frame, ranking, row_files, schema
 from analysis.merge import collect, left_out, merge_rows
 from analysis.report import trust
 from tests.analysis import synthetic
@@ -87,6 +87,8 @@ def test_recorded_rows_of_other_code_are_marked_kept_and_reported(tmp_path):
     assert found.set_index("N")["stale"].to_dict() == {8: "false", 9: "true", 10: "true"}
     stale = trust.findings(found, schema.UNRANKED)[-1]
     assert stale.text.startswith("other code than the current one measured 2 rows")
+    flags = ranking.rank_variants(found).set_index("N")["flags"]
+    assert {n: frame.mark(flag) for n, flag in flags.items()} == {8: "", 9: "◊", 10: "◊"}
 
 
 @EXAMPLES
