@@ -59,8 +59,7 @@ def write(
     recorded = list(recorded)
     content = model.build(measurements, claims, published, figures, unranked)
     kept = set(zip(measurements["gpu"], measurements["sweep"], strict=True))
-    tables = [path.with_suffix(".csv") for path in recorded]
-    content["cautions"] += merge.left_out(tables, kept)
+    content["cautions"] += merge.left_out([path.with_suffix(".csv") for path in recorded], kept)
     tables = {finding.file: finding.table for finding in content["trust"]}
     tables["profile.csv"] = profile(content["ranks"])
     for name, table in tables.items():
