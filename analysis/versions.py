@@ -21,6 +21,11 @@ def with_values(**columns: str) -> Callable[[Row], Row]:
     return lambda row: row | columns
 
 
+def renamed_flag(row: Row, old: str, new: str) -> Row:
+    """Return a row with another name of a flag."""
+    return {name: v.replace(old, new) if name == "flags" else v for name, v in row.items()}
+
+
 # The first turns rows of version 1 into those of version 2, and so on.
 STEPS: tuple[Callable[[Row], Row], ...] = (
     # Another project's kernel was timed inside a row; it became a variant with rows of its own.
@@ -34,11 +39,10 @@ STEPS: tuple[Callable[[Row], Row], ...] = (
     # A row lay under its identity alone, and its version was known by its columns.
     with_values(fingerprint="", timeout_s=""),
     # All baselines were functions of one variant, and the fastest roofline was a copy.
-    lambda row: row
-    | {
-        "baseline": "torch_softmax",
-        "flags": row["flags"].replace("faster_than_copy", "faster_than_roofline"),
-    },
+    lambda row: (
+        renamed_flag(row, "faster_than_copy", "faster_than_roofline")
+        | {"baseline": "torch_softmax"}
+    ),
 )
 # Columns by which tables before version 8 show their version, the newest first.
 SHOWN_BY = {7: "switches", 6: "meet_us", 5: "package_versions", 4: "copy_block_bytes"}

@@ -42,7 +42,8 @@ def token_log_probs(
     logits (…, V) are float32, float16 or bfloat16. ``index`` is an integer tensor of shape (…), or
     (…, K) for K tokens of each row; the result has its shape. With ``entropy`` the result is a
     pair: the log-probabilities, and each row's entropy (…), where a logit of -inf adds 0.
-    Differentiable by logits. ``temperature`` is a number or a tensor (…), above 0, without a gradient.
+    Differentiable by logits. ``temperature`` is a number or a tensor (…), above 0, without a
+    gradient.
     ``row_mask`` (…): rows where it is 0 have values and gradients 0, whatever they hold.
     ``inplace_backward``: the gradient takes the memory of logits, which nothing may need then.
     ``group``: each of its processes has the columns of the vocabulary from ``vocab_start`` on; an

@@ -17,7 +17,7 @@ ASK += f"print(json.dumps([of(variant, 'softmax') for variant in {TWO}]))"
 # What a point loads beside its variant: a replaced text, and whose fingerprint it changes.
 EDITS = [
     ("kernels/cuda/launch.py", "def _blocks(", "def _blocks(edited=0, *, ", TWO),
-    ("kernels/contract.py", "def why_unsupported(", "EDITED = 1\n\n\ndef why_unsupported(", TWO),
+    ("kernels/contract.py", "def max_cluster(", "EDITED = 1\n\n\ndef max_cluster(", TWO),
     ("kernels/registry/discover.py", "def load(", "EDITED = 1\n\n\ndef load(", TWO),
     ("kernels/cuda/include/vec.cuh", "#pragma once", "#pragma once\n#define EDITED", TWO),
     ("kernels/cuda/include/cluster.cuh", "#pragma once", "#pragma once\nint edited;", TWO[:1]),
