@@ -23,6 +23,7 @@ RUNS, ROUNDS, CALLS = 10, 5, 150
 SHAPE, LONG = (64, 1024), (2, 400_000)  # LONG: blocks of the whole GPU share a row
 NEW, WARM_UP = range(2305, 2900, 2), 20  # lengths of one kernel; the first are not timed
 GOAL, GRADIENT_GOAL = 1.3, 1.6  # times torch's
+LOGITS_GOAL = 1.0  # times what callers compose
 OTHERS = {
     "QuACK": "quack.softmax:softmax",
     "Liger": "liger_kernel.ops.softmax:LigerSoftmaxFunction.apply",
@@ -108,6 +109,43 @@ def with_gradient(label: str, x: torch.Tensor, op: str = "softmax") -> None:
     row(f"{label}, forward and backward", GRADIENT_GOAL, both(step, x, g, op=op))
 
 
+def entropies_of_torch(x: torch.Tensor, index: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    log_p = torch.log_softmax(x, -1)
+    return log_p.gather(-1, index[:, None])[:, 0], torch.special.entr(log_p.exp()).sum(-1)
+
+
+def of_logits(x: torch.Tensor) -> None:
+    """Print the functions of logits beside what callers compose of torch's."""
+    index = torch.randint(x.shape[1], x.shape[:1], device=x.device)
+    pairs = {
+        "logsumexp": (lambda x: torch.logsumexp(x, -1), lambda x: kernels.logsumexp(x, -1)),
+        "token_log_probs": (
+            lambda x: torch.log_softmax(x, -1).gather(-1, index[:, None])[:, 0],
+            lambda x: kernels.token_log_probs(x, index),
+        ),
+        "token_log_probs, entropy": (
+            lambda x: entropies_of_torch(x, index),
+            lambda x: kernels.token_log_probs(x, index, entropy=True),
+        ),
+        "cross_entropy": (
+            lambda x: torch.nn.functional.cross_entropy(x, index),
+            lambda x: kernels.cross_entropy(x, index),
+        ),
+    }
+    leaf = x.clone().requires_grad_()
+    for label, functions in pairs.items():
+        named = dict(zip(("torch", "ours"), functions, strict=True))
+        row(label, LOGITS_GOAL, {name: lambda f=f: f(x) for name, f in named.items()})
+
+        def step_of(function):
+            outputs = function(leaf)
+            total = outputs if isinstance(outputs, torch.Tensor) else outputs[0] + outputs[1]
+            return torch.autograd.grad(total, leaf, torch.ones_like(total))
+
+        steps = {name: functools.partial(step_of, f) for name, f in named.items()}
+        row(f"{label}, forward and backward", LOGITS_GOAL, steps)
+
+
 def autocast_over_plain(x: torch.Tensor) -> float:
     """Return the drop-in's time under autocast over that without, from rounds that take turns."""
     ratios, call = [], functools.partial(forward, kernels.softmax, x)
@@ -148,6 +186,7 @@ def main() -> None:
     with torch.autocast("cuda", torch.bfloat16):
         row("bfloat16 under autocast", GOAL, both(forward, half))
         with_gradient("bfloat16 under autocast", half)
+    of_logits(x)
     with kernels.replace_torch():
         rounds = [seconds(lambda: torch.softmax(x, -1), CALLS) for _ in range(RUNS * ROUNDS)]
     row(f"{LONG}, the whole GPU", 2, both(forward, torch.randn(LONG, device="cuda")))

@@ -3,8 +3,11 @@
 import torch
 from torch import Tensor, is_autocast_enabled
 
-from .logits import Options, RowTensors, compute, rows_of, takes
+from ..logits import Options, RowTensors
+from .logits import compute, compute_mean, rows_of, takes
 
+LOGSUMEXP = Options("LogSumExp")
+# Kept here, because a user may put this module's functions in their places.
 _logsumexp_of_torch = torch.logsumexp
 _cross_entropy_of_torch = torch.nn.functional.cross_entropy
 
@@ -20,10 +23,10 @@ def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False) 
     rank = input.dim()
     if dims is None or dims not in (-1, rank - 1) or rank == 0 or not takes(input):
         return _logsumexp_of_torch(input, dim, keepdim)
-    shape = input.shape[:-1]
-    y, _ = compute(RowTensors(rows_of(input), None, None, None), Options("LogSumExp"))
-    y = y.view(*shape, 1) if keepdim else y.view(shape)
-    return y.to(input.dtype)
+    y, _ = compute(RowTensors(rows_of(input)), LOGSUMEXP)
+    if keepdim or rank != 2:
+        y = y.view(*input.shape[:-1], *[1] * keepdim)
+    return y if input.dtype is torch.float32 else y.to(input.dtype)
 
 
 def token_log_probs(
@@ -53,26 +56,22 @@ def token_log_probs(
     index is outside its row has log-probability NaN. Raises ValueError for shapes that do not
     match, TypeError for an index that is not integral.
     """
-    shape, index = logits.shape[:-1], _checked(logits, index)
-    matrix = index.reshape(-1, 1 if index.shape == shape else index.shape[-1]).long()
-    by_row = isinstance(temperature, Tensor) and temperature.dim() > 0
-    tensors = RowTensors(
-        rows_of(logits),
-        matrix.contiguous(),
-        _rows(temperature, shape, torch.float32, "temperature") if by_row else None,
-        _rows(row_mask, shape, torch.bool, "row_mask"),
-    )
-    options = Options(
-        "TokenLogProbEntropy" if entropy else "TokenLogProb",
-        1.0 if by_row else float(temperature),
-    )
+    shape = logits.shape[:-1]
+    if index.dtype is not torch.int64 or index.shape != shape or not index.is_contiguous():
+        index = _checked(logits, index).long().contiguous()
+    operation, by_row = "TokenLogProbEntropy" if entropy else "TokenLogProb", None
+    if isinstance(temperature, Tensor):
+        by_row = temperature.expand(shape) if temperature.dim() == 0 else temperature
+        by_row, temperature = _rows(by_row, shape, torch.float32, "temperature"), 1.0
+    kept = None if row_mask is None else _rows(row_mask, shape, torch.bool, "row_mask")
+    tensors = RowTensors(rows_of(logits), index, by_row, kept)
+    options = Options(operation, float(temperature))
     if group is not None:
         from .sharded import sharded_log_probs
 
         log_p, entropies = sharded_log_probs(tensors, options, group, vocab_start)
     else:
         log_p, entropies = compute(tensors, options, inplace_backward)
-    log_p = log_p.view(index.shape)
     return (log_p, entropies.view(shape)) if entropy else log_p
 
 
@@ -106,15 +105,13 @@ def cross_entropy(
         )
     operation = "SmoothedCrossEntropy" if label_smoothing else "CrossEntropy"
     options = Options(operation, 1.0, ignore_index, label_smoothing, z_loss)
-    index = target.reshape(-1, 1).contiguous()
-    losses, _ = compute(RowTensors(rows_of(rows), index, None, None), options)
-    if reduction == "mean":
-        losses = losses.sum() / (target != ignore_index).sum()
-    elif reduction == "sum":
-        losses = losses.sum()
+    tensors = RowTensors(rows_of(rows), target.contiguous())
+    if reduction == "none":
+        loss = compute(tensors, options)[0]
     else:
-        losses = losses.view(target.shape)
-    return losses if is_autocast_enabled("cuda") else losses.to(input.dtype)
+        loss = compute_mean(tensors, options, reduction == "sum")
+    is_wide = input.dtype is torch.float32 or is_autocast_enabled("cuda")
+    return loss if is_wide else loss.to(input.dtype)
 
 
 def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
@@ -137,9 +134,7 @@ def _checked(logits: Tensor, index: Tensor) -> Tensor:
     return index
 
 
-def _rows(x: Tensor | None, shape: torch.Size, dtype: torch.dtype, name: str) -> Tensor | None:
-    if x is None:
-        return None
+def _rows(x: Tensor, shape: torch.Size, dtype: torch.dtype, name: str) -> Tensor:
     if x.shape != shape:
         raise ValueError(f"{name} has shape {tuple(x.shape)}; allowed: {tuple(shape)}")
     return (x != 0 if dtype is torch.bool else x.detach().to(dtype)).reshape(-1).contiguous()

@@ -8,17 +8,19 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from .logits import Options, RowTensors, gradient, values
+from ..logits import Options, RowTensors
+from .logits import gradient, values
 
 
 class _Sharded(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, index, temperature, kept, options: Options, group, vocab_start: int):
-        local = index - vocab_start
+        local = index.view(len(x), -1) - vocab_start
         outside = (local < 0) | (local >= x.shape[1])
         # No column of a shard has this index, so that no gradient gets a one there.
         tensors = RowTensors(x, local.masked_fill(outside, -1), temperature, kept)
-        _, entropy, maxima, log_sums = values(tensors, options)
+        _, entropy, sums = values(tensors, options)
+        maxima, log_sums = sums
         inverse = 1.0 / (options.temperature if temperature is None else temperature)
         top = maxima.clone()
         dist.all_reduce(top, dist.ReduceOp.MAX, group)
@@ -33,7 +35,7 @@ class _Sharded(torch.autograd.Function):
         dist.all_reduce(summed, dist.ReduceOp.SUM, group)
         counts = torch.where(outside, 0, 1)
         dist.all_reduce(counts, dist.ReduceOp.SUM, group)
-        total, targets = summed[:, 0], summed[:, 1 : 1 + index.shape[1]]
+        total, targets = summed[:, 0], summed[:, 1 : 1 + local.shape[1]]
         log_total = total.log()
         scale = inverse[:, None] if isinstance(inverse, Tensor) else inverse
         log_p = torch.where(counts > 0, targets * scale - log_total[:, None], torch.nan)
@@ -41,18 +43,19 @@ class _Sharded(torch.autograd.Function):
             entropy = log_total - summed[:, -1] / total
         if kept is not None:
             log_p = log_p.masked_fill(~kept[:, None], 0.0)
-            entropy = entropy.masked_fill(~kept, 0.0) if len(entropy) else entropy
-        ctx.save_for_backward(*tensors, log_p, entropy, top, log_total)
+            entropy = None if entropy is None else entropy.masked_fill(~kept, 0.0)
+        ctx.save_for_backward(*tensors, entropy, torch.stack([top, log_total]))
         ctx.options = options
         ctx.set_materialize_grads(False)
-        return log_p, entropy
+        return log_p.view(index.shape), entropy
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, g, h):
-        *tensors, log_p, entropy, top, log_total = ctx.saved_tensors
-        saved = log_p, entropy, top, log_total
-        return gradient(g, h, RowTensors(*tensors), saved, ctx.options), *(None,) * 6
+        *tensors, entropy, sums = ctx.saved_tensors
+        tensors = RowTensors(*tensors)
+        g = torch.zeros_like(tensors.index, dtype=torch.float32) if g is None else g
+        return gradient(g, h, tensors, (g, entropy, sums), ctx.options), *(None,) * 6
 
 
 def sharded_log_probs(

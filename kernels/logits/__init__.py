@@ -1,1 +1,26 @@
 """Compute values of rows of logits, and their gradients: what reads a matrix and writes none."""
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+NO_INDEX = -(2**63)  # no column is ignored
+
+
+class Options(NamedTuple):
+    """Hold what a call computes, beside its tensors."""
+
+    operation: str  # of logits_forward.cu
+    temperature: float = 1.0
+    ignore_index: int = NO_INDEX  # of a loss: its rows have loss and gradient 0
+    label_smoothing: float = 0.0  # of a loss
+    z_loss: float = 0.0  # of a loss: it grows by z_loss * logsumexp**2
+
+
+class RowTensors(NamedTuple):
+    """Hold the tensors of a call, of which x alone has a gradient."""
+
+    x: Tensor  # (M, N), of any row stride, with adjacent columns
+    index: Tensor | None = None  # int64, contiguous, K columns for each row
+    temperature: Tensor | None = None  # float32 (M,), in place of ``Options.temperature``
+    kept: Tensor | None = None  # bool (M,): False where values and gradients are 0

@@ -6,7 +6,7 @@ x (M, N) is on the current GPU, with any row stride. Indices are int64, and valu
 import torch
 from torch import Tensor
 
-from . import launch
+from . import Options, RowTensors, launch
 
 
 def _new_values(x: Tensor) -> Tensor:
@@ -16,14 +16,14 @@ def _new_values(x: Tensor) -> Tensor:
 def logsumexp(x: Tensor, out: Tensor | None = None) -> Tensor:
     """Return log Σ exp(x) of each row, (M,)."""
     out = _new_values(x) if out is None else out
-    launch.forward("LogSumExp", x, None, out)
+    launch.forward(Options("LogSumExp"), RowTensors(x), out)
     return out
 
 
 def token_log_prob(x: Tensor, index: Tensor, out: Tensor | None = None) -> Tensor:
     """Return log(softmax) of the element at ``index`` (M,) of each row, (M,)."""
     out = _new_values(x) if out is None else out
-    launch.forward("TokenLogProb", x, index, out)
+    launch.forward(Options("TokenLogProb"), RowTensors(x, index), out)
     return out
 
 
@@ -32,21 +32,21 @@ def token_log_prob_entropy(
 ) -> tuple[Tensor, Tensor]:
     """Return log(softmax) of the element at ``index`` (M,), and each row's entropy, (M,) each."""
     out = (_new_values(x), _new_values(x)) if out is None else out
-    launch.forward("TokenLogProbEntropy", x, index, *out)
+    launch.forward(Options("TokenLogProbEntropy"), RowTensors(x, index), *out)
     return out
 
 
 def cross_entropy(x: Tensor, target: Tensor, out: Tensor | None = None) -> Tensor:
     """Return the loss of each row with its ``target`` (M,), (M,)."""
     out = _new_values(x) if out is None else out
-    launch.forward("CrossEntropy", x, target, out)
+    launch.forward(Options("CrossEntropy"), RowTensors(x, target), out)
     return out
 
 
 def _gradient(operation: str, g, x, index, maximum, log_sum, out=None) -> Tensor:
     """Return the gradient with respect to x, (M, N), from g (M,) and what a forward saved."""
     dx = torch.empty_like(x, memory_format=torch.contiguous_format) if out is None else out
-    launch.backward(operation, x, index, dx, g, (maximum, log_sum))
+    launch.backward(Options(operation), RowTensors(x, index), dx, g, maximum, log_sum)
     return dx
 
 

@@ -1,109 +1,142 @@
 """Launch the kernels of logits on torch's tensors.
 
-``Settings`` are what all operations may have beside the logits. All tensors of a call are on the
-current device, where the caller has checked shapes, dtypes and strides: x is (M, N) of any row
-stride, and everything else is contiguous.
+All tensors of a call are on the current device, where the caller has checked shapes, dtypes and
+strides: x is (M, N) of any row stride, and everything else is contiguous.
 """
 
 import functools
 import struct
-from typing import NamedTuple
 
 from torch import Tensor
 
+from ..contract import WARP
 from ..cuda import launch as cuda
-from ..cuda.plan import Planner, widest_pack
-from . import logits_backward, logits_forward
+from ..cuda.plan import LaunchPlan, Planner, Problem, instantiate, widest_pack
+from . import Options, RowTensors, logits_backward, logits_forward
 
-NO_INDEX = -(2**63)  # no column is ignored
-
-
-class Settings(NamedTuple):
-    """Hold what changes a row's values, and the gradient by them."""
-
-    temperature: float | Tensor = 1.0  # a tensor is float32, (M,)
-    kept: Tensor | None = None  # bool or uint8, (M,): False where values and gradients are 0
-    ignore_index: int = NO_INDEX  # of a loss: its rows have loss and gradient 0
-    label_smoothing: float = 0.0  # of a loss
-    z_loss: float = 0.0  # of a loss: it grows by z_loss * logsumexp**2
-
-
-DEFAULT = Settings()
+MEAN_SOURCE = logits_forward.SOURCE.with_name("loss_mean.cu")
+MEAN_THREADS = 32 * WARP
 
 
 @functools.cache  # one planner for each operation, because launches are cached by it
-def _planner(plan, operation: str) -> Planner:
-    return functools.partial(plan, operation=operation)
+def _forward_planner(operation: str) -> Planner:
+    return functools.partial(logits_forward.plan, operation=operation)
 
 
-def _address(x: Tensor | None) -> int:
-    return 0 if x is None else x.data_ptr()
+GRADIENTS = {"TokenLogProbEntropy": "TokenLogProb", "SmoothedCrossEntropy": "CrossEntropy"}
 
 
-@functools.lru_cache(maxsize=64)
-def _bits(value: float) -> int:
-    """Return the bits of a float32; a kernel reads it from the lowest bytes of an argument."""
-    return struct.unpack("I", struct.pack("f", value))[0]
+@functools.cache
+def _backward_planner(operation: str) -> Planner:
+    name = GRADIENTS.get(operation, operation)
+    return functools.partial(logits_backward.plan, operation=name)
 
 
-def _row_arguments(index: Tensor | None, count: int, settings: Settings) -> tuple[int, ...]:
-    """Return the fields of ``RowArguments`` in logit_arguments.cuh."""
-    by_row = isinstance(settings.temperature, Tensor)
+@functools.cache
+def _mean_planner(is_sum: bool) -> Planner:
+    kernel = instantiate("loss_mean", MEAN_THREADS, is_sum)
+
+    def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
+        return (LaunchPlan(MEAN_SOURCE, kernel, MEAN_THREADS, 1),)
+
+    return plan
+
+
+@functools.lru_cache(maxsize=256)
+def _numbers(options: Options, by_row: bool) -> tuple[int, int, int, int]:
+    """Return the last fields of ``RowArguments`` in logit_arguments.cuh.
+
+    A kernel reads a float32 from the lowest bytes of a field.
+    """
+    inverse = 1.0 if by_row else 1.0 / options.temperature
+    floats = struct.pack("3f", inverse, options.label_smoothing, options.z_loss)
+    return options.ignore_index, *struct.unpack("3I", floats)
+
+
+def _row_arguments(tensors: RowTensors, options: Options, rows: int) -> tuple[int, ...]:
+    _, index, temperature, kept = tensors
     return (
-        _address(index),
-        _address(settings.temperature if by_row else None),
-        _address(settings.kept),
-        count,
-        settings.ignore_index,
-        _bits(1.0 if by_row else 1.0 / settings.temperature),
-        _bits(settings.label_smoothing),
-        _bits(settings.z_loss),
+        0 if index is None else index.data_ptr(),
+        0 if temperature is None else temperature.data_ptr(),
+        0 if kept is None else kept.data_ptr(),
+        1 if index is None else index.numel() // rows,
+        *_numbers(options, temperature is not None),
     )
 
 
 def forward(
-    operation: str,
-    x: Tensor,
-    index: Tensor | None,
+    options: Options,
+    tensors: RowTensors,
     first: Tensor,
     second: Tensor | None = None,
-    sums: tuple[Tensor, Tensor] | None = None,
-    settings: Settings = DEFAULT,
+    sums: Tensor | None = None,
 ) -> None:
     """Launch an operation of logits_forward.cu, which says what the tensors hold.
 
-    ``sums``: maxima and log_sums.
+    ``sums`` (2, M): maxima and log_sums.
     """
-    (rows, cols), stride = x.shape, x.stride(0)
-    count = 1 if index is None else index.numel() // rows
-    address = x.data_ptr()
+    x = tensors.x
+    (rows, cols), stride, address = x.shape, x.stride(0), x.data_ptr()
     pack = widest_pack(x.element_size(), address, stride | cols)
-    planner = _planner(logits_forward.plan, operation)
-    key = planner, x.dtype, rows, cols, pack, False, x.get_device(), None
-    of_rows = second, *(sums or (None, None))
-    fields = first.data_ptr(), address, stride, rows, cols, *map(_address, of_rows)
-    cuda.launch_with(key, (*_row_arguments(index, count, settings), *fields))
+    planner = _forward_planner(options.operation)
+    maxima = 0 if sums is None else sums.data_ptr()
+    arguments = (
+        *_row_arguments(tensors, options, rows),
+        first.data_ptr(),
+        address,
+        stride,
+        rows,
+        cols,
+        0 if second is None else second.data_ptr(),
+        maxima,
+        maxima and maxima + 4 * rows,
+    )
+    cuda.launch_with((planner, x.dtype, rows, cols, pack, False, x.get_device(), None), arguments)
 
 
 def backward(
-    operation: str,
-    x: Tensor,
-    index: Tensor | None,
+    options: Options,
+    tensors: RowTensors,
     dx: Tensor,
     g: Tensor,
-    sums: tuple[Tensor, Tensor],
-    h: Tensor | None = None,
-    entropies: Tensor | None = None,
-    settings: Settings = DEFAULT,
+    maxima: Tensor,
+    log_sums: Tensor | None = None,
+    of_entropy: tuple[Tensor, Tensor] | None = None,
+    g_scale: Tensor | None = None,
 ) -> None:
     """Launch an operation of logits_backward.cu, which says what the tensors hold.
 
-    ``sums``: maxima and log_sums.
+    g of one number is that of all rows. Without ``log_sums``, ``maxima`` (2, M) holds both.
+    ``of_entropy``: the gradients by the entropies, and these.
     """
+    x = tensors.x
     rows, cols = x.shape
-    count = 1 if index is None else index.numel() // rows
-    planner = _planner(logits_backward.plan, operation)
-    key = planner, x.dtype, rows, cols, 1, False, x.get_device(), None
-    matrices = dx.data_ptr(), x.data_ptr(), g.data_ptr(), dx.stride(0), x.stride(0), rows, cols
-    fields = *matrices, *map(_address, (*sums, h, entropies))
-    cuda.launch_with(key, (*_row_arguments(index, count, settings), *fields))
+    sums = maxima.data_ptr()
+    of_rows = (0, 0) if of_entropy is None else [values.data_ptr() for values in of_entropy]
+    arguments = (
+        *_row_arguments(tensors, options, rows),
+        dx.data_ptr(),
+        x.data_ptr(),
+        g.data_ptr(),
+        dx.stride(0),
+        x.stride(0),
+        rows,
+        cols,
+        0 if g.dim() == 0 else g.numel() // rows,
+        0 if g_scale is None else g_scale.data_ptr(),
+        sums,
+        sums + 4 * rows if log_sums is None else log_sums.data_ptr(),
+        *of_rows,
+    )
+    planner = _backward_planner(options.operation)
+    cuda.launch_with((planner, x.dtype, rows, cols, 1, False, x.get_device(), None), arguments)
+
+
+def loss_mean(
+    losses: Tensor, targets: Tensor, means: Tensor, ignore_index: int, is_sum: bool
+) -> None:
+    """Write the mean or the sum of losses (M,) to means[0], and the scale of g to means[1]."""
+    rows = losses.numel()
+    arguments = means.data_ptr(), losses.data_ptr(), targets.data_ptr(), rows, ignore_index
+    key = _mean_planner(is_sum), losses.dtype, rows, 1, 1, False, losses.get_device(), None
+    cuda.launch_with(key, arguments)

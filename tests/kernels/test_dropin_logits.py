@@ -118,7 +118,7 @@ LOSSES = [
     {},
     {"reduction": "sum", "label_smoothing": 0.1},
     {"reduction": "none", "ignore_index": 3},
-    {"weight": torch.linspace(0, 1, 40)},
+    {"weight": torch.linspace(0.1, 1, 40)},
     {"size_average": False},
 ]
 

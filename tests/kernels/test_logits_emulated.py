@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from kernels.cuda.plan import Problem
-from kernels.logits import launch
+from kernels.logits import Options, RowTensors, launch
 from tests.marks import slow
 
 MAY_BE_OFF = 4e-7  # relative error of values in float32
@@ -45,12 +45,14 @@ def exact(x: torch.Tensor, index: torch.Tensor, temperature=1.0):
     return (top + log_sum)[:, 0], log_p.gather(1, index), entropy
 
 
-def values(x, index, op="TokenLogProbEntropy", **settings):
-    rows = len(x)
+def values(x, index, op="TokenLogProbEntropy", temperature=1.0, kept=None, **options):
+    rows, by_row = len(x), isinstance(temperature, torch.Tensor)
     first = torch.full((rows, index.shape[1]), torch.nan)
-    second, *sums = torch.full((3, rows), torch.nan)
-    has_index = None if op == "LogSumExp" else index
-    launch.forward(op, x, has_index, first, second, sums, launch.Settings(**settings))
+    second, sums = torch.full((rows,), torch.nan), torch.full((2, rows), torch.nan)
+    tensors = RowTensors(x, None if op == "LogSumExp" else index)
+    tensors = tensors._replace(temperature=temperature if by_row else None, kept=kept)
+    options = Options(op, 1.0 if by_row else temperature, **options)
+    launch.forward(options, tensors, first, second, sums)
     return first, second, sums
 
 
@@ -128,7 +130,7 @@ def test_a_row_that_is_not_kept_is_zero_and_not_used(cols, emulated_logits):
     assert first[1] == entropy[1] == 0
     assert (first[[0, 2]] < 0).all()
     g, dx = torch.ones(3, 1), torch.full_like(x, torch.nan)
-    launch.backward("TokenLogProb", x, index, dx, g, sums, settings=launch.Settings(kept=kept))
+    launch.backward(Options("TokenLogProb"), RowTensors(x, index, kept=kept), dx, g, sums)
     assert (dx[1] == 0).all()
     assert dx[[0, 2]].isfinite().all()
 
@@ -165,17 +167,9 @@ def test_gradients(cols, dtype, may_be_off, emulated_logits):
         settings = {"temperature": 0.7}
         _, entropies, sums = values(x, index, **settings)
         dx = torch.full_like(x, torch.nan)
-        of_entropy = (h, entropies) if entropy_too else ()
-        launch.backward(
-            "TokenLogProb",
-            x,
-            index,
-            dx,
-            g,
-            sums,
-            *of_entropy,
-            settings=launch.Settings(**settings),
-        )
+        of_entropy = (h, entropies) if entropy_too else None
+        options = Options("TokenLogProb", 0.7)
+        launch.backward(options, RowTensors(x, index), dx, g, sums, of_entropy=of_entropy)
         scale = expected.abs().amax(1, keepdim=True)
         assert ((dx - expected).abs() / scale).max() < may_be_off
 
@@ -196,7 +190,7 @@ def test_loss_and_its_gradient(in_place, emulated_logits):
     loss, _, sums = values(x, target, "SmoothedCrossEntropy", **settings)
     torch.testing.assert_close(loss[:, 0].double(), expected.detach(), rtol=1e-6, atol=1e-6)
     dx = x if in_place else torch.full_like(x, torch.nan)
-    launch.backward("CrossEntropy", x, target, dx, g, sums, settings=launch.Settings(**settings))
+    launch.backward(Options("CrossEntropy", **settings), RowTensors(x, target), dx, g, sums)
     torch.testing.assert_close(dx.double(), gradient, rtol=1e-5, atol=1e-7)
 
 
@@ -206,6 +200,22 @@ def test_the_gradient_of_a_sure_token_keeps_its_digits(emulated_logits):
     _, log_prob, _ = exact(x, index)
     _, _, sums = values(x, index)
     dx = torch.empty_like(x)
-    launch.backward("TokenLogProb", x, index, dx, torch.ones(1, 1), sums)
+    launch.backward(Options("TokenLogProb"), RowTensors(x, index), dx, torch.ones(1, 1), sums)
     expected = -torch.expm1(log_prob)[0, 0]
     torch.testing.assert_close(dx[0, index[0, 0]].double(), expected, rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("is_sum", [False, True])
+def test_the_mean_of_losses_leaves_ignored_targets_out(is_sum, emulated, monkeypatch):
+    def launch_with(key, arguments):
+        (plan,) = key[0](Problem(*key[1:6], emulated.SMALL))
+        emulated.call(plan, arguments, range(0), range(0))
+
+    monkeypatch.setattr(launch.cuda, "launch_with", launch_with)
+    losses, targets, means = torch.randn(3000).abs(), torch.arange(3000), torch.empty(2)
+    targets[::3] = -100
+    losses[::3] = 0
+    launch.loss_mean(losses, targets, means, -100, is_sum)
+    assert means.tolist() == pytest.approx(
+        [losses.sum().item(), 1.0] if is_sum else [losses.sum().item() / 2000, 1 / 2000], rel=1e-6
+    )

@@ -1,0 +1,21 @@
+// The mean or the sum of the losses of rows, and what their gradients are multiplied by.
+#include "reduce.cuh"
+
+// One block. losses, targets: (rows,). means: the result, and 1 / the number of targets that are
+// not `ignore_index`, or 1 if IS_SUM. The order of the sum follows from `rows` alone.
+template <int THREADS, bool IS_SUM>
+__global__ void __launch_bounds__(THREADS)
+    loss_mean(float* __restrict__ means, const float* __restrict__ losses,
+              const Index* __restrict__ targets, Index rows, Index ignore_index) {
+  __shared__ float parts[2][THREADS / kWarp];
+  float sum = 0.0f, count = 0.0f;
+  for (Index row = threadIdx.x; row < rows; row += THREADS) {
+    sum += losses[row];
+    count += targets[row] == ignore_index ? 0.0f : 1.0f;
+  }
+  sum = block_reduce<Sum, THREADS>(sum, parts[0]);
+  count = block_reduce<Sum, THREADS>(count, parts[1]);
+  if (threadIdx.x != 0) return;
+  means[0] = IS_SUM ? sum : sum / count;
+  means[1] = IS_SUM ? 1.0f : 1.0f / count;
+}
