@@ -1,4 +1,7 @@
-"""Compare ways to take a training step: loss, gradients and, on a GPU, time. Prints Markdown."""
+"""Compare ways to take a training step: loss, gradients and, on a GPU, time and memory.
+
+Prints Markdown.
+"""
 
 import sys
 from collections.abc import Callable, Iterable
@@ -46,11 +49,13 @@ def lines(model: nn.Module, ways: Iterable[Way]) -> list[str]:
                 for g, e in zip(gradients, expected, strict=True)
             )
             parameter = next(model.parameters())
-            time = (
-                f"{step_ms(model, loss):.2f} ms" if parameter.is_cuda else "not timed without a GPU"
-            )
+            cost = "not timed without a GPU"
+            if parameter.is_cuda:
+                torch.cuda.reset_peak_memory_stats()
+                cost = f"{step_ms(model, loss):.2f} ms"
+                cost += f", {torch.cuda.max_memory_allocated() / 2**30:.2f} GiB at most"
         dtype = str(parameter.dtype).removeprefix("torch.")
-        made.append(f"| {name} | {dtype} | {value:.6f} | {difference:.2e} | {time} |")
+        made.append(f"| {name} | {dtype} | {value:.6f} | {difference:.2e} | {cost} |")
     return made
 
 
@@ -59,7 +64,7 @@ def show(compare: Callable[[str, torch.dtype], list[str]]) -> None:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     name = torch.cuda.get_device_name() if device == "cuda" else "CPU"
     print(f"{name}, torch {torch.__version__}:\n")
-    print("| softmax and log_softmax of | dtype | loss | gradients differ by | a step |")
+    print("| functions of | dtype | loss | gradients differ by | a step |")
     print("| --- | --- | --- | --- | --- |")
     for dtype in (torch.float32, torch.bfloat16):
         print("\n".join(compare(device, dtype)))

@@ -12,7 +12,7 @@ from tests.marks import slow
 APART = {torch.float32: 1e-4, torch.bfloat16: 0.05}
 
 
-@pytest.mark.parametrize("example", ["transformer", "hugging_face"])
+@pytest.mark.parametrize("example", ["transformer", "hugging_face", "token_log_probs"])
 @pytest.mark.parametrize("dtype", [torch.float32, slow(torch.bfloat16)], ids=str)
 def test_same_loss_and_gradients(example, dtype, launches, device, monkeypatch):
     if example == "hugging_face":
@@ -24,5 +24,6 @@ def test_same_loss_and_gradients(example, dtype, launches, device, monkeypatch):
     assert float(ours[2]) == pytest.approx(float(torchs[2]), rel=APART[dtype])
     assert float(torchs[3]) == 0
     assert float(ours[3]) < APART[dtype]
-    assert len(launches) >= 6  # two layers and the loss, forward and backward
-    assert ours[4].endswith("ms") == (device.type == "cuda")
+    if example != "token_log_probs":
+        assert len(launches) >= 6  # two layers and the loss, forward and backward
+    assert ours[4].endswith("GiB at most") == (device.type == "cuda")
