@@ -28,7 +28,7 @@ def renamed_flag(row: Row, old: str, new: str) -> Row:
 
 # The first turns rows of version 1 into those of version 2, and so on.
 STEPS: tuple[Callable[[Row], Row], ...] = (
-    # Another project's kernel was timed inside a row; it became a variant with rows of its own.
+    # Another project's kernel was timed inside a row; it became a variant with its own rows.
     without("rival", "rival_us", "rival_speedup", "rival_low", "rival_high"),
     # One process measured a point, and stopped when the interval was narrow, after 50 blocks.
     lambda row: without("stopped_by")(row) | {"blocks": "50", "replicate": "1", "order_seed": ""},

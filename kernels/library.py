@@ -3,7 +3,7 @@
 ``softmax(input, dim, dtype=None)`` and ``log_softmax`` have torch's signatures: any tensor,
 differentiable, computed by the fastest kernels here. ``replace_torch()`` puts them behind torch's
 own functions. ``token_log_probs``, ``logsumexp`` and ``cross_entropy`` read rows of logits once,
-and write no matrix but the gradient.
+and write no matrix but the gradient; ``integrate`` lets TRL and verl call them.
 
 This file is ``__init__.py`` of the package ``softmax_bench``, which pip installs. Importing it does
 not import torch; the first use of a name does.
@@ -12,9 +12,11 @@ not import torch; the first use of a name does.
 import importlib
 import sys
 from collections.abc import Callable
+from types import ModuleType
 
 _MODULES = {  # in dropin/
     "cross_entropy": "logits_api",
+    "integrate": "integrate",
     "log_softmax": "api",
     "logsumexp": "logits_api",
     "replace_torch": "replace",
@@ -24,12 +26,13 @@ _MODULES = {  # in dropin/
 __all__ = [*_MODULES]
 
 
-def __getattr__(name: str) -> Callable:
+def __getattr__(name: str) -> Callable | ModuleType:
     if name not in _MODULES:
         raise AttributeError(f"module {__package__!r} has no attribute {name!r}")
     module = importlib.import_module(f".dropin.{_MODULES[name]}", __package__)
-    setattr(sys.modules[__package__], name, getattr(module, name))  # found directly from now on
-    return getattr(module, name)
+    value = getattr(module, name, module)  # `integrate` is a module
+    setattr(sys.modules[__package__], name, value)  # found directly from now on
+    return value
 
 
 def __dir__() -> list[str]:

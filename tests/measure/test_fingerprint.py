@@ -25,7 +25,7 @@ EDITS = [
     ("measure/row.csv", "status,outcome,str,,ok ", "status,outcome,str,,fine ok ", TWO),
     ("operations/log_softmax.py", "import torch", "import torch, math", ()),
     ("measure/clock/graph.py", '"""', '"""Mended. ', ()),
-    ("measure/row.csv", "outcome of the point", "what came of the point", ()),
+    ("measure/row.csv", "outcome of the point", "result of the point", ()),
 ]
 
 

@@ -1,0 +1,95 @@
+"""Let other libraries call this one for log-probabilities of tokens and entropies.
+
+``trl()`` and ``verl()`` replace those functions in every module of the library that uses them. They
+return an object whose ``undo()`` ends it, and which may stand in a ``with`` statement.
+"""
+
+import contextlib
+import importlib
+import sys
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from .logits_api import token_log_probs
+
+
+class Integration(contextlib.AbstractContextManager):
+    """Keep functions of a library replaced until ``undo()``, or the end of the ``with`` statement.
+
+    ``replacements``: those of the module ``home``, by name. A module that imported one of them has
+    it replaced, too. Raises ImportError if the library is not installed, and AttributeError, which
+    names the version, if it lacks one of the functions.
+    """
+
+    def __init__(self, home: str, replacements: dict[str, Callable]):
+        module = importlib.import_module(home)
+        self._library = home.partition(".")[0]
+        for name in replacements:
+            if not hasattr(module, name):
+                version = getattr(sys.modules[self._library], "__version__", "unknown")
+                raise AttributeError(
+                    f"{home} of version {version} has no {name}; the versions that this works "
+                    "with are in docs/howto/logits.md"
+                )
+        self._pairs = [(getattr(module, name), ours) for name, ours in replacements.items()]
+        self._exchange(self._pairs)
+
+    def _exchange(self, pairs: list[tuple[Callable, Callable]]) -> None:
+        new_by_id = {id(old): new for old, new in pairs}
+        for name, module in [*sys.modules.items()]:
+            if name.partition(".")[0] != self._library:
+                continue
+            for key, value in [*vars(module).items()]:
+                if (new := new_by_id.get(id(value))) is not None:
+                    setattr(module, key, new)
+
+    def undo(self) -> None:
+        """Give the library its own functions back, also in modules that it imported since."""
+        self._exchange([(ours, theirs) for theirs, ours in self._pairs])
+
+    def __exit__(self, *error) -> None:
+        self.undo()
+
+
+def entropies(logits: Tensor) -> Tensor:
+    """Return the entropy of each row of logits (…, V)."""
+    first = torch.zeros(logits.shape[:-1], dtype=torch.int64, device=logits.device)
+    return token_log_probs(logits, first, entropy=True)[1]
+
+
+def trl() -> Integration:
+    """Let TRL's trainers use this package for log-probabilities and entropies (TRL 1.16)."""
+
+    def selective_log_softmax(logits, index, temperature=1.0, row_mask=None):
+        return token_log_probs(logits, index, temperature=temperature, row_mask=row_mask)
+
+    def entropy_from_logits(logits, chunk_size=128):
+        return entropies(logits)
+
+    def selective_log_softmax_and_entropy(
+        logits, index, entropy_requires_grad=True, temperature=1.0, row_mask=None
+    ):
+        log_p, entropy = token_log_probs(
+            logits, index, temperature=temperature, row_mask=row_mask, entropy=True
+        )
+        return log_p, entropy if entropy_requires_grad else entropy.detach()
+
+    functions = selective_log_softmax, entropy_from_logits, selective_log_softmax_and_entropy
+    return Integration("trl.trainer.utils", {function.__name__: function for function in functions})
+
+
+def verl() -> Integration:
+    """Let verl use this package for log-probabilities and entropies (verl 0.9)."""
+
+    def logprobs_from_logits(logits, labels, inplace_backward=True):
+        return token_log_probs(logits, labels, inplace_backward=inplace_backward)
+
+    def entropy_from_logits(logits):
+        return entropies(logits)
+
+    functions = logprobs_from_logits, entropy_from_logits
+    return Integration(
+        "verl.utils.torch_functional", {function.__name__: function for function in functions}
+    )

@@ -1,0 +1,70 @@
+"""Other libraries call this one where they are told to, and only then."""
+
+import importlib
+import sys
+
+import pytest
+import torch
+
+from kernels.dropin import integrate
+
+HOME = """
+def double(x):
+    return 2 * x
+
+def other(x):
+    return x
+"""
+
+
+@pytest.fixture
+def trainer(tmp_path, monkeypatch):
+    """Make a package whose modules import a function of another one."""
+    package = tmp_path / "some_trainer"
+    package.mkdir()
+    (package / "__init__.py").write_text("__version__ = '1.0'\n", encoding="utf-8")
+    (package / "home.py").write_text(HOME, encoding="utf-8")
+    for name in ("early", "late"):
+        text = "from some_trainer.home import double\n"
+        (package / f"{name}.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+    yield lambda name: importlib.import_module(f"some_trainer.{name}")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "some_trainer"]:
+        del sys.modules[name]
+
+
+def test_every_module_of_a_library_has_the_replacement_until_it_ends(trainer):
+    early, theirs = trainer("early"), trainer("home").double
+
+    def double(x):
+        return "ours"
+
+    with integrate.Integration("some_trainer.home", {"double": double}):
+        assert early.double is trainer("late").double is trainer("home").double is double
+        assert trainer("home").other(3) == 3
+    assert early.double is trainer("late").double is trainer("home").double is theirs
+
+
+def test_a_library_without_the_function_is_refused(trainer):
+    with pytest.raises(AttributeError, match=r"some_trainer.home of version 1.0 has no triple"):
+        integrate.Integration("some_trainer.home", {"triple": print})
+    assert trainer("home").double(2) == 4
+
+
+def test_trl_gets_the_same_values():
+    utils = pytest.importorskip("trl.trainer.utils", exc_type=ImportError)
+    torch.manual_seed(0)
+    logits, index = torch.randn(2, 5, 50), torch.randint(50, (2, 5))
+    mask = torch.tensor([[1, 1, 0, 1, 1], [1, 1, 1, 1, 0]])
+    calls = {
+        "selective_log_softmax": lambda f: f(logits, index, temperature=0.5, row_mask=mask),
+        "entropy_from_logits": lambda f: f(logits),
+        "selective_log_softmax_and_entropy": lambda f: f(logits, index, row_mask=mask),
+    }
+    theirs = {name: call(getattr(utils, name)) for name, call in calls.items()}
+    with integrate.trl():
+        for name, call in calls.items():
+            assert getattr(utils, name).__module__ == integrate.__name__
+            torch.testing.assert_close(call(getattr(utils, name)), theirs[name])
+    assert utils.entropy_from_logits.__module__ == "trl.trainer.utils"
