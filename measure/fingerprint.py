@@ -6,8 +6,8 @@ happened to file times or to Snakemake's records, and a row of other code is at 
 
 The versions are those of the Python that plans the sweep, read without importing a package. Where
 it lacks torch, as under ``--use-conda``, they are the pins of environment.yml, from which the jobs'
-environment is made. The process that measures computes the fingerprint of the environment it runs in, and
-refuses to measure for another one.
+environment is made. The process that measures computes the fingerprint of the environment it runs
+in, and refuses to measure for another one.
 
 Driver and GPU are no part of it: planning may run on a machine without them. Rows of two drivers
 are not ranked together.

@@ -45,35 +45,48 @@ struct LogitSums {
   __device__ State of_lane(const uint4 (&vec)[K], int elements) const {
     State state = State::identity();
     state.max = max_element<T>(vec);
-    const float pivot = pivot_of(state.max), log2_pivot = pivot * log2_scale;
+    // The product of a maximum and the scale may overflow. Then it is subtracted before.
+    const float pivot = pivot_of(state.max);
+    const bool is_huge = fabsf(pivot) > -kFarthest;
+    const float log2_pivot = is_huge ? 0.0f : pivot * log2_scale;
     // The rounding of log2_pivot makes all exps larger or smaller by one factor near 1.
-    constexpr bool kByDistance = MOMENT == Moment::kEntropy;
-    const float exp_max = kByDistance ? 1.0f : exp2_approx(fmaf(pivot, log2_scale, -log2_pivot));
+    const float log2_max = is_huge ? 0.0f : fmaf(pivot, log2_scale, -log2_pivot);
+    const float exp_max = exp2_approx(log2_max);
     float rest = 0.0f, large = 0.0f;  // exps from 1/2 on
+    float moment = 0.0f;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       float value[kVecElems<T>], exp_x[kVecElems<T>];
       unpack<T>(vec[k], value);
+      if (is_huge) {
+#pragma unroll
+        for (int i = 0; i < kVecElems<T>; ++i) value[i] -= pivot;
+      }
 #pragma unroll
       for (int i = 0; i < kVecElems<T>; ++i) {
-        if constexpr (kByDistance) {
-          const float distance = max_or_nan(value[i] - pivot, kFarthest);
-          exp_x[i] = exp(distance);
-          state.moment = fmaf(exp_x[i], distance, state.moment);
-        } else {
-          exp_x[i] = exp2_approx(fmaf(value[i], log2_scale, -log2_pivot));
-        }
+        float log2_x = fmaf(value[i], log2_scale, -log2_pivot);
+        // exp(-inf) = 0, and 0 times this is 0
+        if constexpr (MOMENT == Moment::kEntropy) log2_x = max_or_nan(log2_x, kFarthest);
+        exp_x[i] = exp2_approx(log2_x);
+        if constexpr (MOMENT == Moment::kEntropy) moment = fmaf(exp_x[i], log2_x, moment);
         if constexpr (EXACT) {
           if (exp_x[i] >= 0.5f) large += exp_x[i], exp_x[i] = 0.0f;
         }
         if constexpr (MOMENT == Moment::kMean) {
-          if (k * STEP + i < elements) state.moment += value[i];
+          if (k * STEP + i < elements) moment += is_huge ? value[i] + pivot : value[i];
         }
       }
       rest += tree_reduce<Sum, kVecElems<T>>(exp_x);
     }
-    state.rest = EXACT ? rest + (large - exp_max) : rest - exp_max;
-    if constexpr (!kByDistance) state.rest *= 2.0f - exp_max;
+    rest = EXACT ? rest + (large - exp_max) : rest - exp_max;
+    state.rest = rest * (2.0f - exp_max);
+    if constexpr (MOMENT == Moment::kEntropy) {
+      // The distance of an element from the maximum is in units of 1 / log2_scale.
+      const float distances = fmaf(-log2_max, rest + exp_max, moment);
+      state.moment = distances * (2.0f - exp_max) / log2_scale;
+    } else if constexpr (MOMENT == Moment::kMean) {
+      state.moment = moment;
+    }
     return state;
   }
 

@@ -65,8 +65,10 @@ __device__ void write_values(const Arguments<T>& to, Index row, State state, flo
   const float log_high = log1p_of(state.rest, lost), log_sum = log_high + lost;
   if (to.maxima != nullptr) to.maxima[row] = state.max, to.log_sums[row] = log_sum;
   float logsumexp = fmaf(state.max, inverse, log_sum);
-  if constexpr (Op::kMoment == Moment::kEntropy)
-    to.second[row] = log_sum - state.moment * inverse / (1.0f + state.rest);
+  if constexpr (Op::kMoment == Moment::kEntropy) {
+    const float entropy = log_sum - state.moment * inverse / (1.0f + state.rest);
+    to.second[row] = state.max == lowest() ? not_a_number() : entropy;  // of a row of -inf alone
+  }
   if constexpr (!Op::kHasIndex) {
     if (state.max == -lowest()) {  // the sum is NaN, even if no element is
       logsumexp = state.max;

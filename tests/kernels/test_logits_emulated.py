@@ -109,9 +109,26 @@ def test_special_rows(cols, dtype, emulated_logits):
     assert first[TARGET_MASKED] == -torch.inf
     assert entropy[: TARGET_MASKED + 1].isfinite().all()
     assert first[NOTHING : INFINITE + 1].isnan().all()
+    assert entropy[NOTHING : INFINITE + 1].isnan().all()
     sums, *_ = values(x, index, "LogSumExp")
     torch.testing.assert_close(sums[:, 0], torch.logsumexp(x.float(), 1), equal_nan=True)
     assert torch.equal(rows[sums[:, 0].isinf()], torch.tensor([NOTHING, INFINITE]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_masks_of_the_least_finite_number(dtype, emulated_logits):
+    """Where it masks some logits, and a whole row, beside -inf of a padded vocabulary."""
+    least = torch.finfo(dtype).min
+    x, index = drawn(3, 2001, dtype)
+    x[0, :1000], x[1], x[2] = least, least, least
+    x[:, 1500:] = -torch.inf
+    index[:] = 1200
+    logsumexp, log_prob, entropy = exact(x, index)
+    first, second, _ = values(x, index)
+    torch.testing.assert_close(first.double(), log_prob, rtol=MAY_BE_OFF, atol=0)
+    torch.testing.assert_close(second.double(), entropy, rtol=MAY_BE_OFF, atol=0)
+    sums, *_ = values(x, index, "LogSumExp")
+    torch.testing.assert_close(sums[:, 0].double(), logsumexp, rtol=MAY_BE_OFF, atol=0)
 
 
 def test_an_index_outside_the_row_gives_nan(emulated_logits):
