@@ -27,10 +27,11 @@ SIZE = ["origin", "gpu", "op", "dtype", "M", "N"]
 RANKING_COLUMNS = ("ranked", "unranked_by", "stale")
 COLLECTED = (*SOURCE_COLUMNS, *RANKING_COLUMNS)
 
-# Columns that older rows lack: those before 2026-11-25, and those before 2026-11-27; and the value
+# Columns that older rows lack: those before 2026-11-25, 2026-11-27 and 2026-11-28; and the value
 # that they are read with.
 LATER = dict.fromkeys(("meet_us", "meet_form", "of_meet", "copy_form"), "")
 LATER |= {"native_overrides": "", "switches": "", "baseline": "torch_softmax"}
+LATER |= {"special_rows_right": "", "special_rows_wrong": ""}
 # Older names of flags.
 RENAMED_FLAGS = {"faster_than_copy": "faster_than_roofline"}
 
