@@ -118,27 +118,24 @@ def special_rows(make: Make, index: Operand = INDEX) -> Callable:
         cols, targets = x.shape[1], draw(index)
         columns = torch.arange(cols, device=x.device)
         special = (torch.arange(len(x), device=x.device) % 2 == 0)[:, None]
-        at_target = columns == targets[:, None]
-        everywhere = torch.ones_like(at_target)
-        cases = {"some -inf": (everywhere & ((columns - targets[:, None]) % 3 == 1), -torch.inf)}
-        for count in (count for count in FIRST if count < cols):
-            cases[f"first {count} -inf"] = everywhere & (columns < count), -torch.inf
-        cases["one finite"] = ~at_target, -torch.inf
-        cases["target -inf"] = at_target, -torch.inf
-        cases["all -inf"] = everywhere, -torch.inf
-        cases["+inf"] = everywhere & (columns == cols // 2), torch.inf
-        cases["NaN"] = everywhere & (columns == cols - 1), torch.nan
         found = {}
-        for name, (mask, fill) in cases.items():
-            # beyond the first logits, if these are masked
-            beyond = targets.clamp(min=int(name.split()[1])) if name in _MASKS else targets
-            found[name] = make(x.masked_fill(mask & special, fill), beyond, draw)
+
+        def add(name: str, mask: torch.Tensor, fill: float, targets: torch.Tensor = targets):
+            found[name] = make(x.masked_fill(mask & special, fill), targets, draw)
+
+        add("some -inf", (columns - targets[:, None]) % 3 == 1, -torch.inf)
+        for count in (count for count in FIRST if count < cols):
+            add(f"first {count} -inf", columns < count, -torch.inf, targets.clamp(min=count))
+        late = targets.clamp(min=cols // 2)  # behind the first blocks
+        add("one finite", columns != late[:, None], -torch.inf, late)
+        add("target -inf", columns == targets[:, None], -torch.inf)
+        add("all -inf", columns >= 0, -torch.inf)
+        add("+inf", columns == cols // 2, torch.inf)
+        add("NaN", columns == cols - 1, torch.nan)
         if index is TARGET:
-            ignored = targets.masked_fill(special[:, 0], IGNORE_INDEX)
-            found["ignored target"] = make(x, ignored, draw)
+            found["ignored target"] = make(
+                x, targets.masked_fill(special[:, 0], IGNORE_INDEX), draw
+            )
         return found
 
     return rows
-
-
-_MASKS = {f"first {count} -inf" for count in FIRST}
