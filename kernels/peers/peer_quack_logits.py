@@ -2,10 +2,9 @@
 
 Idea: as ``peer_quack``. A loss needs one pass over the row in shared memory, as maximum and sum are
 reduced together. The gradient is another kernel, which reads the logits again, and whose blocks
-need not meet. The config ``return_dx`` has the kernel that writes p - 1[n = target] while the row
-is in shared memory; torch then multiplies it by the gradient with respect to each loss.
+need not meet.
 Bytes: M·N·itemsize for losses; 2·M·N·itemsize for the gradient; 3·M·N·itemsize for both, less what
-the caches serve, and 4·M·N·itemsize with ``return_dx``, of which QuACK's own kernel moves half.
+the caches serve.
 Limits: rows of x and dx are aligned to 16 bytes, or to the largest part of these that divides a
 row. They fit in the shared memory of a cluster. NVIDIA GPUs from compute capability 8.0 on. If a
 warp's part of a row has only -inf, the row becomes NaN (-inf - -inf). The gradient alone needs the
@@ -15,7 +14,6 @@ Source: QuACK (Dao-AILab/quack), quack/cross_entropy.py. The package is optional
 """
 
 import math
-from types import SimpleNamespace
 
 import torch
 from torch import Tensor
@@ -33,7 +31,6 @@ with _package.optional_package():
 
     from .peer_quack import too_long
 
-CONFIGS = ("return_dx",)
 IGNORE_INDEX = -100
 
 
@@ -46,19 +43,21 @@ def unsupported(x: Tensor) -> str | None:
     return _package.unsupported(x) or too_long(cols * size, x.device)
 
 
-def _new_values(x: Tensor) -> Tensor:
+def new_values(x: Tensor) -> Tensor:
+    """Return an output with a value for each row."""
     return x.new_empty(len(x), dtype=torch.float32)
 
 
-def _forward(x: Tensor, target: Tensor, loss: Tensor, log_sum=None, dx=None) -> None:
+def forward(x: Tensor, target: Tensor, loss: Tensor, log_sum=None, dx=None) -> None:
+    """Write the losses, and their log-sum-exps or gradients where these are given."""
     target_logit = weight = None
     cross_entropy_fwd_out(x, target, target_logit, loss, log_sum, dx, weight, IGNORE_INDEX)
 
 
 def cross_entropy(x: Tensor, target: Tensor, out: Tensor | None = None) -> Tensor:
     """Return the loss of each row with its ``target`` (M,), (M,)."""
-    out = _new_values(x) if out is None else out
-    _forward(x, target, out)
+    out = new_values(x) if out is None else out
+    forward(x, target, out)
     return out
 
 
@@ -80,22 +79,8 @@ def cross_entropy_and_gradient(
     x: Tensor, target: Tensor, g: Tensor, out: tuple[Tensor, Tensor] | None = None
 ) -> tuple[Tensor, Tensor]:
     """Return the loss of each row (M,), and g · (softmax(x) - 1[n = target]), (M, N)."""
-    loss, dx = out = out or (_new_values(x), empty_output(x, None))
-    log_sum, weight = _new_values(x), None
-    _forward(x, target, loss, log_sum)
+    loss, dx = out = out or (new_values(x), empty_output(x, None))
+    log_sum, weight = new_values(x), None
+    forward(x, target, loss, log_sum)
     cross_entropy_bwd_out(x, target, g, log_sum, dx, weight, IGNORE_INDEX)
     return out
-
-
-def _with_return_dx(
-    x: Tensor, target: Tensor, g: Tensor, out: tuple[Tensor, Tensor] | None = None
-) -> tuple[Tensor, Tensor]:
-    loss, dx = out = out or (_new_values(x), empty_output(x, None))
-    _forward(x, target, loss, dx=dx)
-    dx.mul_(g[:, None])
-    return out
-
-
-def with_config(config: str) -> SimpleNamespace:
-    """Return the functions of ``return_dx``; see ``kernels.Variant``."""
-    return SimpleNamespace(cross_entropy_and_gradient=_with_return_dx, unsupported=unsupported)

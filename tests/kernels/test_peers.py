@@ -24,6 +24,7 @@ PACKAGES = {  # variant -> module that it needs
     "peer_trl": "trl",
     "peer_liger_logits": "liger_kernel",
     "peer_quack_logits": "quack",
+    "peer_quack_return_dx": "quack",
 }
 COMPILERS = {"peer_tileops": {"tilelang"}}  # imported beside the package
 GROUPS = {  # the others': --group peers
