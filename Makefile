@@ -64,8 +64,10 @@ rulegraph: $(VENV)/.ready  ## draw the rules; needs dot, of the package graphviz
 help:  ## print these targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1: /p' Makefile
 
-clean:  ## remove .venv, the caches and Snakemake's records; keep results/
-	rm -rf $(VENV) .snakemake .hypothesis .pytest_cache .ruff_cache
+# Snakemake's records of results/ stay with them: they say which tables are of which rows.
+clean:  ## remove .venv and the caches; keep results/
+	rm -rf $(VENV) .hypothesis .pytest_cache .ruff_cache
+	@mkdir -p .snakemake && find .snakemake -mindepth 1 -maxdepth 1 ! -name metadata -exec rm -rf {} +
 
 # Made under its own name only when all went well, so that an interrupted install starts again.
 $(VENV)/.ready: PATH := $(SYSTEM_PATH)

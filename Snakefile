@@ -6,11 +6,13 @@ import sys
 from snakemake.utils import min_version
 
 min_version("9.19.0")  # the oldest version that was tried
-sys.path.insert(0, workflow.basedir)
+# This project's folder, also where another workflow uses it as a module.
+PROJECT = str(workflow.current_basedir)
+sys.path.insert(0, PROJECT)
 
 
 # the defaults; a config.yaml where the sweep runs (--directory) changes some of them
-configfile: f"{workflow.basedir}/config.yaml"
+configfile: f"{PROJECT}/config.yaml"
 
 
 if os.path.exists("config.yaml"):

@@ -1,7 +1,7 @@
 """Judge which points of two runs became faster or slower, and say so in Markdown."""
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +21,8 @@ BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS, NEITHER = CLASSES
 # Kernels are compared only where these are equal: boards, versions, measuring code, input.
 CONDITIONS = ("gpu_name", "gpu_uuid", *schema.VERSIONS, *schema.BASELINE_STATE)
 CONDITIONS += ("measure_sha256", "seed", "blocks")
+# A folder of rows has rows of several values of these, of which a run takes one.
+BESIDE = ("seed", "blocks", "fingerprint")
 # Where one of these differs, the times of torch differ too, and it is no control.
 OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", *schema.BASELINE_STATE, "seed"}
 WIDE = "the interval is wide: measure both with more `replicates`"
@@ -75,7 +77,10 @@ def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.Data
             "measured there"
         )
     # Several sweeps of a table may list one row.
-    keyed = ((row.get("sweep", ""), *row_files.identity_of(row)) for row, _ in entries)
+    keyed = (
+        (row.get("sweep", ""), *row_files.identity_of(row), row["fingerprint"])
+        for row, _ in entries
+    )
     row_files.refuse_duplicates(zip(keyed, (file for _, file in entries), strict=True))
     # Both runs get one name of the sweep: together their controls give the spread of a board.
     run = [row | dict.fromkeys(schema.SOURCE_COLUMNS, "") for row in _newest_rows(entries)]
@@ -85,19 +90,19 @@ def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.Data
 
 
 def _newest_rows(entries: list[tuple[row_files.Row, Path]]) -> list[row_files.Row]:
-    """Return the rows of each point that have its newest seed and `blocks`, each replicate once.
+    """Return the rows of each point that have its newest values of BESIDE, each replicate once.
 
-    Another seed or another `blocks` adds rows beside the old ones.
+    Other values of these add rows beside the old ones.
     """
     newest, rows = {}, {}
     for row, _ in sorted(entries, key=lambda entry: entry[0]["started_at"]):
-        newest[tuple(row[name] for name in POINT)] = row["seed"], row["blocks"]
+        newest[_fields(row, POINT)] = _fields(row, BESIDE)
         rows[row_files.identity_of(row)] = row
-    return [
-        row
-        for row in rows.values()
-        if newest[tuple(row[name] for name in POINT)] == (row["seed"], row["blocks"])
-    ]
+    return [row for row in rows.values() if newest[_fields(row, POINT)] == _fields(row, BESIDE)]
+
+
+def _fields(row: row_files.Row, names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(row[name] for name in names)
 
 
 def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -> Comparison:

@@ -1,6 +1,7 @@
 """Merge the rows of a sweep, and collect those of all GPUs, measured or recorded."""
 
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from operator import itemgetter
@@ -9,28 +10,22 @@ from pathlib import Path
 import kernels
 from analysis import InputError, row_files, schema
 from analysis.row_files import Row
-from measure import provenance
+from measure import fingerprint
 
 NAMED = 20  # paths that a message names; of more it gives the number
 
 
-def merge_rows(paths: Iterable[Path], sweep: str, output: Path, only_current: bool = False) -> int:
+def merge_rows(paths: Iterable[Path], sweep: str, output: Path) -> int:
     """Write the rows of the files `paths` to `output`, sorted by identity; return their number.
 
-    `only_current`: refuse rows that other code than the current one measured. Values keep the
-    digits of the files. Raises one InputError for all broken files, before it writes.
+    Values keep the digits of the files. Raises one InputError for all broken files, before it
+    writes.
     """
     entries, broken = [], {}
     for path in paths:
         try:
             row = row_files.read_row_file(path)
             row_files.check_samples(path)
-            if only_current and (names := differing(row)):
-                raise InputError(
-                    f"{path}: other code than the current one measured this row "
-                    f"({', '.join(names)} differ); delete it and run again, or check out its "
-                    f"commit {row['git_commit'] or '(unknown)'}"
-                )
         except InputError as error:
             broken[path] = error
         else:
@@ -59,9 +54,9 @@ def collect(
     unranked: Collection[str] = schema.UNRANKED,
 ) -> int:
     """Write `collected_rows` to results/measurements.csv; return their number."""
-    found = collected_rows(merged, recorded, unranked)
-    row_files.write(output, row_files.csv_text((*schema.COLLECTED, *schema.COLUMNS), found))
-    return len(found)
+    collected = collected_rows(merged, recorded, unranked)
+    row_files.write(output, row_files.csv_text((*schema.COLLECTED, *schema.COLUMNS), collected))
+    return len(collected)
 
 
 def collected_rows(
@@ -69,27 +64,54 @@ def collected_rows(
 ) -> list[Row]:
     """Return the rows of `merged` and `recorded` files, with the columns of measurements.csv.
 
-    Recorded files are {gpu}/{sweep}.csv. `mark_ranked` decides which rows rank. `stale` is true
-    for a recorded row of other code than the current one. Rows are sorted by sweep and identity.
-    Raises InputError for broken, misplaced and duplicate rows.
+    `mark_ranked` decides which rows rank. `stale` is true for a recorded row of other code than the
+    current one: a measured row lies under the fingerprint of the current code. Rows are sorted by
+    sweep and identity. Raises InputError for broken merged rows and for duplicate rows. A recorded
+    table that cannot be read is named on standard error and left out: it must not cost the report.
     """
     entries = [(row, path) for path in merged for row in row_files.read_rows(path, None)]
-    pattern, allowed = schema.VALUES["sweep"]
     for path in recorded:
-        if not re.fullmatch(pattern, path.stem):
-            raise InputError(f"{path}: its name is that of its sweep: {allowed}; rename the file")
-        leading = {"sweep": path.stem, "origin": "recorded"}
-        for number, row in enumerate(row_files.read_rows(path), start=2):
-            if row["gpu"] != path.parent.name:
-                raise InputError(
-                    f"{path}: line {number} is of gpu {row['gpu']}, its folder says "
-                    f"{path.parent.name}; move the file to recorded/{row['gpu']}/"
-                )
-            entries.append((row | leading, path))
+        try:
+            entries += [(row, path) for row in recorded_rows(path)]
+        except InputError as error:
+            if not path.exists():
+                raise
+            print(f"warning: left out: {error}", file=sys.stderr)
     lines = mark_ranked((row for row, _ in entries), unranked)
     for row in lines:
         row["stale"] = str(row["origin"] == "recorded" and bool(differing(row))).lower()
     return _sorted(zip(lines, (path for _, path in entries), strict=True))
+
+
+def recorded_rows(path: Path) -> list[Row]:
+    """Return the rows of a recorded table, {gpu}/{sweep}.csv, with their origin.
+
+    Raises InputError for a table that is broken or misplaced, or of an unknown schema.
+    """
+    pattern, allowed = schema.VALUES["sweep"]
+    if not re.fullmatch(pattern, path.stem):
+        raise InputError(f"{path}: its name is that of its sweep: {allowed}; rename the file")
+    leading = {"sweep": path.stem, "origin": "recorded"}
+    rows = row_files.read_rows(path)
+    for number, row in enumerate(rows, start=2):
+        if row["gpu"] != path.parent.name:
+            raise InputError(
+                f"{path}: line {number} is of gpu {row['gpu']}, its folder says "
+                f"{path.parent.name}; move the file to recorded/{row['gpu']}/"
+            )
+    return [row | leading for row in rows]
+
+
+def left_out(recorded: Iterable[Path], kept: Collection[tuple[str, str]]) -> list[str]:
+    """Return why recorded tables whose (gpu, sweep) are not among those `kept` were left out."""
+    reasons = []
+    for path in recorded:
+        if (path.parent.name, path.stem) not in kept:
+            try:
+                recorded_rows(path)
+            except InputError as error:
+                reasons.append(f"left out: {error}")
+    return reasons
 
 
 def mark_ranked(table: Iterable[Row], unranked: Collection[str] = schema.UNRANKED) -> list[Row]:
@@ -155,7 +177,7 @@ def differing(row: Row) -> list[str]:
     except KeyError:
         return ["variant"]
     try:
-        current["measure_sha256"] = provenance.measure_sha256(row["op"])
+        current["measure_sha256"] = fingerprint.measure_sha256(row["op"])
     except KeyError:
         return ["op"]
     return [name for name, value in current.items() if row[name] != value]

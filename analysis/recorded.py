@@ -35,6 +35,7 @@ def record(merged: Path, rows_folder: Path, output: Path, command: str) -> None:
     """
     merged_rows = row_files.read_rows(merged, None)
     _check_gpu(merged_rows, merged, output)
+    _refuse_another_model(merged_rows, output)
     contents: dict[Path, str | bytes] = {}
     for sweep in sorted({row["sweep"] for row in merged_rows}):
         part = [row for row in merged_rows if row["sweep"] == sweep]
@@ -61,6 +62,17 @@ def _check_gpu(table: list[Row], path: Path, folder: Path) -> None:
         raise InputError(
             f"{folder}: rows of a CPU are not recorded; every machine measures its own"
         )
+
+
+def _refuse_another_model(table: list[Row], folder: Path) -> None:
+    """Raise InputError if the folder has rows of another model of GPU, which would be lost."""
+    models = {row["gpu_name"] for row in table}
+    for path in sorted(folder.glob("*.csv")):
+        if others := {row["gpu_name"] for row in row_files.read_rows(path)} - models:
+            raise InputError(
+                f"{path} is of {min(others)!r}, and the new rows are of {min(models)!r}: give the "
+                "models two short names in measure/device/gpus.py, or remove the folder"
+            )
 
 
 def to_yaml(facts: dict) -> str:

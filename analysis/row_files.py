@@ -8,10 +8,11 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from analysis import InputError, schema
+from analysis import InputError, schema, versions
 from measure import row
 from measure.row import MAX_ELEMENTS, PATH, samples_path
 
@@ -23,8 +24,9 @@ def read_rows(path: Path, leading: Sequence[str] | None = ()) -> list[Row]:
     """Return the rows of a CSV file with the columns `leading` + schema.COLUMNS, as text.
 
     `leading` of None stands for those of a recorded, merged or collected table, by its header.
-    Values are checked and stay text, so that a later file has the same digits. Raises InputError,
-    naming file and column or line, for a file that is missing, truncated, or not of the schema.
+    Rows of an older schema get the columns of the current one. Values are checked and stay text, so
+    that a later file has the same digits. Raises InputError, naming file and column or line, for a
+    file that is missing, truncated, or of no schema that is known.
     """
     text = _text(path)
     try:
@@ -35,21 +37,13 @@ def read_rows(path: Path, leading: Sequence[str] | None = ()) -> list[Row]:
         kinds = {"ranked": schema.COLLECTED, "sweep": schema.SOURCE_COLUMNS}
         leading = next((kinds[name] for name in kinds if name in header), ())
     expected = (*leading, *schema.COLUMNS)
-    given = tuple(name for name in expected if name in header or name not in schema.LATER)
-    if tuple(header) != given:
-        faults = [
-            *(f"column {name} is missing" for name in given if name not in header),
-            *(f"column {name or '(no name)'} is unknown" for name in header if name not in given),
-            "its columns come in another order, or twice",
-        ]
-        raise _broken(path, f"wrong header: {faults[0]}; the columns are those of measure/row.csv")
-    rows = []
+    version, rows = _version(path, header, lines, expected), []
     for number, line in enumerate(lines, start=2):
-        if len(line) != len(given):
-            counts = f"line {number} has {len(line)} values, the header {len(given)}"
+        if len(line) != len(header):
+            counts = f"line {number} has {len(line)} values, the header {len(header)}"
             raise _broken(path, f"{counts}: a truncated line")
-        values = dict.fromkeys(expected, "") | dict(zip(given, line, strict=True))
-        rows.append(_current(values, given))
+        values = versions.upgraded(dict(zip(header, line, strict=True)), version)
+        rows.append({name: values[name] for name in expected})
         check_values(path, number, rows[-1])
         _check_complete(path, number, rows[-1])
     # A file cut inside its last value has the right number of values but no line end.
@@ -58,11 +52,28 @@ def read_rows(path: Path, leading: Sequence[str] | None = ()) -> list[Row]:
     return rows
 
 
-def _current(row: Row, header: Collection[str]) -> Row:
-    """Return a row as the current code would write it: the only place that knows older rows."""
-    row |= {name: value for name, value in schema.LATER.items() if name not in header}
-    flags = (schema.RENAMED_FLAGS.get(flag, flag) for flag in row["flags"].split())
-    return row | {"flags": " ".join(flags)}
+def _version(
+    path: Path, header: Sequence[str], lines: Sequence[Sequence[str]], expected: Sequence[str]
+) -> int:
+    """Return the schema version of a table; its rows become rows with the columns `expected`.
+
+    Raises InputError for a version or a column that this code does not know.
+    """
+    whole = lines and len(lines[0]) == len(header)
+    first = dict(zip(header, lines[0], strict=True)) if whole else {}
+    try:
+        version = versions.version_of(header, first)
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
+    columns = versions.upgraded(dict.fromkeys(header, ""), version)
+    faults = [
+        *(f"column {name} is missing" for name in expected if name not in columns),
+        *(f"column {name or '(no name)'} is unknown" for name in columns if name not in expected),
+        *(f"column {name} comes twice" for name, count in Counter(header).items() if count > 1),
+    ]
+    if faults:
+        raise _broken(path, f"wrong header: {faults[0]}; the columns are those of measure/row.csv")
+    return version
 
 
 def read_row_file(path: Path) -> Row:
@@ -99,8 +110,9 @@ def check_samples(row_file: Path) -> None:
 
 
 def row_path(folder: Path, row: Row) -> Path:
-    """Return the path of the file of a row below `folder`."""
-    return folder / PATH.format(**row)
+    """Return the path of the file of a row below `folder`; old rows have no fingerprint."""
+    path = PATH if row["fingerprint"] else PATH.replace(".{fingerprint}", "")
+    return folder / path.format(**row)
 
 
 def identity_of(row: Row) -> tuple:

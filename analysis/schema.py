@@ -27,14 +27,6 @@ SIZE = ["origin", "gpu", "op", "dtype", "M", "N"]
 RANKING_COLUMNS = ("ranked", "unranked_by", "stale")
 COLLECTED = (*SOURCE_COLUMNS, *RANKING_COLUMNS)
 
-# Columns that older rows lack: those before 2026-11-25, 2026-11-27 and 2026-11-28; and the value
-# that they are read with.
-LATER = dict.fromkeys(("meet_us", "meet_form", "of_meet", "copy_form"), "")
-LATER |= {"native_overrides": "", "switches": "", "baseline": "torch_softmax"}
-LATER |= {"special_rows_right": "", "special_rows_wrong": ""}
-# Older names of flags.
-RENAMED_FLAGS = {"faster_than_copy": "faster_than_roofline"}
-
 # Versions that only the rows of some variants have, and all versions.
 OPTIONAL = ("cuda_core", "nvrtc", "package_versions")
 VERSIONS = ("driver", "cuda", "torch", "triton", *OPTIONAL)
@@ -78,14 +70,17 @@ FLAGS = {
     "throttled": Flag("the driver reduced the clocks", True, "†"),
 }
 UNRANKED = tuple(name for name, flag in FLAGS.items() if not flag.ranks)
-# A flag that analysis adds to a variant of which a process ended with a TRANSIENT status.
-FAILED_REPLICATE = "failed_replicate"
-MARK_OF = {name: flag.mark for name, flag in FLAGS.items()} | {FAILED_REPLICATE: "§"}
+# Flags that analysis adds to a variant: a process ended with a TRANSIENT status; older code
+# measured it.
+FAILED_REPLICATE, STALE = "failed_replicate", "stale"
+MARK_OF = {name: flag.mark for name, flag in FLAGS.items()}
+MARK_OF |= {FAILED_REPLICATE: "§", STALE: "◊"}
 MARKS = {
     "†": "the GPU was throttled or shared, or its clock drifted, while this was timed",
     "‡": FLAGS["edge_cases"].meaning,
     "§": "a replicate found no memory, no time or no package, and does not count",
     "°": FLAGS["not_cold"].meaning,
+    "◊": "stale: other code than the current one measured this",
     "¶": "no time of a call alone: torch against itself was off by more than 1 %, calls overlap, "
     "or it is faster than its roofline",
 }

@@ -16,6 +16,7 @@ from .contract import DTYPES, split_config  # noqa: F401
 from .library import __getattr__ as __getattr__
 from .registry.dependencies import (  # noqa: F401
     kernel_sha256,
+    loaded_files,
     loaded_modules,
     packages,
     source_files,

@@ -2,7 +2,8 @@
 
 ``softmax(input, dim, dtype=None)`` and ``log_softmax`` have torch's signatures: any tensor,
 differentiable, computed by the fastest kernels here. ``replace_torch()`` puts them behind torch's
-own functions.
+own functions. ``token_log_probs``, ``logsumexp`` and ``cross_entropy`` read rows of logits once,
+and write no matrix but the gradient.
 
 This file is ``__init__.py`` of the package ``softmax_bench``, which pip installs. Importing it does
 not import torch; the first use of a name does.
@@ -12,7 +13,14 @@ import importlib
 import sys
 from collections.abc import Callable
 
-_MODULES = {"log_softmax": "api", "replace_torch": "replace", "softmax": "api"}  # in dropin/
+_MODULES = {  # in dropin/
+    "cross_entropy": "logits_api",
+    "log_softmax": "api",
+    "logsumexp": "logits_api",
+    "replace_torch": "replace",
+    "softmax": "api",
+    "token_log_probs": "logits_api",
+}
 __all__ = [*_MODULES]
 
 

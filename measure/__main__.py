@@ -51,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
     add("--seed", type=int, help="seed of the input")
     add("--blocks", type=int, help="number of timed blocks")
     add("--replicate", type=int, help="number of this measurement of the point")
+    add("--fingerprint", help="that of the plan; no row is written if the one here is another")
     add("--checked", type=Path, metavar="ROW", help="row of replicate 1, to skip its checks")
     until = "seconds after which the point is killed"
     add("--timeout", type=float, dest="timeout_s", metavar="S", help=until)

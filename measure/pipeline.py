@@ -12,7 +12,7 @@ import torch
 
 import kernels
 
-from . import inputs, provenance, replicate, timing
+from . import fingerprint, inputs, provenance, replicate, timing
 from .check import correctness, edge_cases, plain_aten, recheck, tamper
 from .clock.base import Call, Inputs
 from .device.opened import Device, open_device
@@ -30,10 +30,11 @@ ARCHITECTURES = ("sm_80", "sm_90")  # A100 and H200, for which CUDA C++ is compi
 def measure(point: Point, journal: Journal, first_row: dict | None = None) -> list[tuple]:
     """Fill ``journal.row`` and return the raw samples.
 
-    ``first_row``: that of replicate 1, for a further one. Raises NoRow on the wrong machine, if the
-    baseline is not plain ATen, or if recording the controls fails. Any later exception becomes the
-    status of the row.
+    ``first_row``: that of replicate 1, for a further one. Raises NoRow on the wrong machine, for a
+    point that was planned for other code or packages, if the baseline is not plain ATen, or if
+    recording the controls fails. Any later exception becomes the status of the row.
     """
+    _refuse_another_plan(point)
     known = replicate.reusable(first_row) if first_row else None
     if known and first_row["status"] != Status.OK:
         journal.row |= replicate.repeated(first_row)
@@ -60,6 +61,18 @@ def measure(point: Point, journal: Journal, first_row: dict | None = None) -> li
             raise NoRow(f"the pipeline is at fault: {message}") from error
         row.update(status=status, message=message)
     return []
+
+
+def _refuse_another_plan(point: Point) -> None:
+    planned = fingerprint.without_attempt(point.fingerprint)
+    if planned and planned != fingerprint.fingerprint(point.variant, point.op):
+        versions = fingerprint.versions(point.variant).items()
+        here = ", ".join(f"{name} {version}" for name, version in versions if version)
+        raise NoRow(
+            f"the row was planned for other code or packages than this process has ({here}). If a "
+            "file was edited meanwhile, call again; else install the same packages where Snakemake "
+            "runs, or no torch there, and call again"
+        )
 
 
 class _Run(NamedTuple):

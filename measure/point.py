@@ -42,6 +42,7 @@ class Point:
     timeout_s: float = 120.0  # after which the process of the point is killed
     files: tuple[str, ...] = ()  # kernels from outside kernels/
     operation_files: tuple[str, ...] = ()  # operations from outside operations/
+    fingerprint: str = ""  # for which the row was planned; "": for the current code and packages
 
     def __post_init__(self):
         for name in ("files", "operation_files"):  # JSON and argparse give a list
@@ -75,6 +76,12 @@ class Point:
             kernels.variant_file(self.variant)
         except (kernels.BadKernel, KeyError) as error:
             raise BadPoint(error.args[0]) from None
+
+    def with_fields(self, **fields) -> "Point":
+        """Return a copy with other values of these fields, without checking all fields again."""
+        copy = object.__new__(Point)
+        vars(copy).update(vars(self), **fields)
+        return copy
 
     @property
     def call_bytes(self) -> int:

@@ -3,22 +3,17 @@
 Imports no torch, so that a sweep can be planned without it.
 """
 
-import functools
-import hashlib
 import os
 import platform
 import shlex
 import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import kernels
-import operations
 
-from . import ROOT
+from . import ROOT, fingerprint
 from .device.gpus import open_nvml
-from .row import COLUMNS, one_line
+from .row import SCHEMA_VERSION, one_line
 
 if TYPE_CHECKING:
     from .device.opened import Device
@@ -45,35 +40,6 @@ GPU_SWITCHES = {
 }
 # Variables of threads and of instruction sets, for a CPU.
 CPU_SWITCHES = {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_PROC_BIND", "ATEN_CPU_CAPABILITY"}
-WITH_COLUMNS = {"torch", "triton", "cuda", "kernels"}  # packages with columns of their own
-
-
-def measure_sha256(op: str) -> str:
-    """Return the hash over the code of measure/ and of an operation, and the columns of the row.
-
-    Raises KeyError for an operation that the project does not have.
-    """
-    parts = measure_code(), _operation_code(op), *COLUMNS
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-@functools.cache
-def measure_code() -> str:
-    """Return the hash over the code of measure/, and of the CUDA C++ that it compiles.
-
-    It leaves out __main__.py, whose help and summary change no number.
-    """
-    files = {path for path in (ROOT / "measure").rglob("*.py") if path.name != "__main__.py"}
-    launching = (path for path in files if path.with_suffix(".cu").exists())
-    used = {each for path in launching for each in kernels.used_files(path)}
-    return kernels.code_sha256(files | {path for path in used if path.suffix in (".cu", ".cuh")})
-
-
-@functools.cache
-def _operation_code(op: str) -> str:
-    return kernels.code_sha256(
-        {Path(operations.__file__), *kernels.used_files(operations.file(op))}
-    )
 
 
 def columns(device: "Device", variant: str, op: str) -> dict:
@@ -87,7 +53,9 @@ def columns(device: "Device", variant: str, op: str) -> dict:
         "python": platform.python_version(),
         **git_state(),
         "kernel_sha256": kernels.kernel_sha256(variant),
-        "measure_sha256": measure_sha256(op),
+        "measure_sha256": fingerprint.measure_sha256(op),
+        "fingerprint": fingerprint.fingerprint(variant, op),
+        "schema_version": SCHEMA_VERSION,
         "hostname": platform.node(),
     }
 
@@ -96,12 +64,17 @@ def versions(variant: str) -> dict:
     """Return the columns of what compiles and runs a variant."""
     import torch
 
+    peers = (
+        f"{name}=={version}"
+        for name in fingerprint.peer_distributions(variant)
+        if (version := fingerprint.installed_version(name))
+    )
     return {
         "cuda": torch.version.cuda,
         "torch": torch.__version__,
-        "triton": _version("triton"),
+        "triton": fingerprint.installed_version("triton") or None,
         **(_cuda_versions() if "cuda" in kernels.packages(variant) else {}),
-        "package_versions": _package_versions(variant),
+        "package_versions": " ".join(peers) or None,
     }
 
 
@@ -116,27 +89,6 @@ def switches(is_cpu: bool) -> str:
     return one_line(" ".join(given) or "none")
 
 
-def _package_versions(variant: str) -> str | None:
-    """Return "name==version …" of the packages that a variant imports and that lack a column."""
-    others = kernels.packages(variant) - sys.stdlib_module_names - WITH_COLUMNS
-    if not others:
-        return None
-    from importlib import metadata
-
-    installed = metadata.packages_distributions()
-    names = sorted({name for module in others for name in installed.get(module, ())})
-    return " ".join(f"{name}=={metadata.version(name)}" for name in names) or None
-
-
-def _version(package: str) -> str | None:
-    from importlib import metadata  # takes 10 ms, which the measuring command does not need
-
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
-
-
 def _cuda_versions() -> dict:
     """Return the versions of the CUDA C++ compiler and launcher; None if not installed."""
     try:
@@ -146,7 +98,7 @@ def _cuda_versions() -> dict:
         compiler = f"{major}.{minor}"
     except Exception:  # any error: the variant then fails to load, and the row says why
         compiler = None
-    return {"cuda_core": _version("cuda-core"), "nvrtc": compiler}
+    return {"cuda_core": fingerprint.installed_version("cuda-core") or None, "nvrtc": compiler}
 
 
 def git(*words: str) -> str:

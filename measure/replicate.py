@@ -8,9 +8,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-import kernels
-
-from . import provenance, row
+from . import fingerprint, provenance, row
 from .errors import BadPoint
 from .point import CPU, Point
 from .status import Status
@@ -43,12 +41,9 @@ def read_first(path: Path, point: Point) -> dict:
 
 def reusable(first_row: dict) -> FirstReplicate | None:
     """Return what a further replicate takes from this row; None, and a log, if it takes nothing."""
-    variant = first_row["variant"]
-    code = provenance.measure_sha256(first_row["op"]), kernels.kernel_sha256(variant)
-    if (first_row["measure_sha256"], first_row["kernel_sha256"]) != code:
-        why = "other code has measured the first replicate"
-    elif any(first_row[name] != now for name, now in provenance.versions(variant).items()):
-        why = "the first replicate ran with other versions of packages"
+    current = fingerprint.fingerprint(first_row["variant"], first_row["op"])
+    if fingerprint.without_attempt(first_row["fingerprint"] or "") != current:
+        why = "other code or other packages have measured the first replicate"
     elif first_row["switches"] != provenance.switches(first_row["gpu"] == CPU):
         why = "the first replicate ran with other switches of the environment"
     elif first_row["status"] in TRANSIENT:

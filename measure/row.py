@@ -38,13 +38,15 @@ def _schema() -> dict[str, Column]:
 
 SCHEMA = _schema()
 COLUMNS = tuple(SCHEMA)
+# Version of the columns and of what their values mean; analysis/versions.py reads older ones.
+SCHEMA_VERSION = 10
 
 MATRIX = ("gpu", "op", "dtype", "distribution", "M", "N")  # measured on one board
 POINT = (*MATRIX, "variant")  # identifies a point
 IDENTITY = (*POINT, "seed", "blocks", "replicate")  # identifies a row
 # Path of a row, from the folder of all rows on.
 PATH = "{gpu}/{op}/{dtype}/{distribution}/seed{seed}_blocks{blocks}/M{M}_N{N}/"
-PATH += "{variant}.{replicate}.csv"
+PATH += "{variant}.{fingerprint}.{replicate}.csv"
 
 MAX_ELEMENTS = 2**59  # of a matrix; the bytes of three of them fit in 64 bits
 

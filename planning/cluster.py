@@ -3,6 +3,7 @@
 import itertools
 import math
 import os
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -25,28 +26,25 @@ OVERHEAD_S = 10
 Table = Mapping[str, Mapping[str, str | int]]
 
 
-def profile(name: str | None, root: Path) -> str:
-    """Return the profile of that name, by default profiles/slurm of this project.
+def profile_with_table(name: str | None, root: Path) -> str | None:
+    """Return the folder of the profile of that name if it has a table of GPUs; else None.
 
-    Raises ConfigError if it has no gpus.yaml.
+    Raises ConfigError if it lacks one, and submits to Slurm: the table says how to request a GPU.
     """
-    name = name or str(root / PROFILE)
-    folder = folder_with_table(name, root)
-    if folder is None:
-        raise ConfigError(
-            f"the profile {name} has no {TABLE}, which says how the cluster gives each type of "
-            f"GPU; copy {root / PROFILE / TABLE} beside its profile.yaml, and edit it"
-        )
-    return str(folder)
-
-
-def folder_with_table(name: str | None, root: Path) -> Path | None:
-    """Return the folder of the profile of that name, or None if it has no gpus.yaml."""
     # Snakemake looks from where it is called, and then changes to --directory.
     called_from = Path(os.environ.get("PWD", "."))
     parents = (Path(), called_from, root) if name else ()
-    places = (parent / part / name for parent in parents for part in ("", "profiles"))
-    return next((place for place in places if (place / TABLE).is_file()), None)
+    places = [parent / part / name for parent in parents for part in ("", "profiles")]
+    for place in places:
+        if (place / TABLE).is_file():
+            return str(place)
+    for file in (place / stem for place in places for stem in ("profile.yaml", "config.yaml")):
+        if file.is_file() and re.search(r"^executor: *slurm", file.read_text("utf-8"), re.M):
+            raise ConfigError(
+                f"the profile {name} has no {TABLE}, which says how the cluster gives each type of "
+                f"GPU; copy {root / PROFILE / TABLE} beside its {file.name}, and edit it"
+            )
+    return None
 
 
 def check_commands() -> None:

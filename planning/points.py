@@ -1,6 +1,5 @@
 """Expand a config into points: their order, their rows' paths, and their commands."""
 
-import dataclasses
 import itertools
 import os
 import random
@@ -17,6 +16,7 @@ from measure.errors import BadPoint
 from measure.point import Point
 from measure.row import MATRIX, PATH
 
+from . import attempts
 from .validate import ConfigError
 
 RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is recorded
@@ -33,7 +33,7 @@ def matrix(point: Point) -> tuple:
 
 
 def row_path(point: Point) -> str:
-    """Return the path of a point's row; it does not depend on the sweep."""
+    """Return the path of the row of a planned point; it does not depend on the sweep."""
     return ROW.format(**vars(point))
 
 
@@ -50,7 +50,8 @@ def ops(config: dict) -> list[str]:
 
 def expand(config: dict, gpu: str) -> list[Point]:
     """Return every point of the sweep on one GPU, in the config's order, once per replicate."""
-    settings = {key: config[key] for key in ("distribution", "seed", "blocks")}
+    keys = ("distribution", "seed", "blocks", "timeout_s")
+    settings = {key: config[key] for key in keys}
     files = {kernels.add_variant(path): path for path in config["kernel_files"]}
     operation_files = {operations.add(path): path for path in config["operation_files"]}
     points = {}
@@ -63,17 +64,19 @@ def expand(config: dict, gpu: str) -> list[Point]:
         # a sweep of one operation may be asked for another one, on the command line
         variants = [name for name in variants if op in kernels.ops(name)]
         dtypes = shape.get("dtypes", config["dtypes"])
-        replicates = range(1, config["replicates"] + 1)
         matrices = _matrices(shape, dtypes, config["seed"])
-        for (dtype, M, N), variant, replicate in itertools.product(matrices, variants, replicates):
+        for (dtype, M, N), variant in itertools.product(matrices, variants):
             # only the point's own file, so that a change of another file measures nothing again
             stem = kernels.split_config(variant)[0]
             own = (files[stem],) if stem in files else ()
             try:
-                point = Point(gpu, dtype, M, N, variant, replicate=replicate, files=own, **settings)
+                point = Point(gpu, dtype, M, N, variant, files=own, **settings)
             except BadPoint as error:  # the product of M and N is too large
                 raise ConfigError(f"shapes: {error}") from None
-            points.setdefault(row_path(point), point)
+            numbers = range(1, config["replicates"] + 1)
+            replicates = [point.with_fields(replicate=number) for number in numbers]
+            for point in attempts.latest(replicates, row_path):
+                points.setdefault(row_path(point), point)
     if not points:
         every = " or ".join(ops(config))
         raise ConfigError(f"no variant of the sweep {config['sweep']} computes {every}")
@@ -212,7 +215,7 @@ def in_measuring_order(
 
 def first_row(point: Point) -> list[str]:
     """Return the row of replicate 1, whose checks later replicates rely on; [] for replicate 1."""
-    return [row_path(dataclasses.replace(point, replicate=1))] if point.replicate > 1 else []
+    return [row_path(point.with_fields(replicate=1))] if point.replicate > 1 else []
 
 
 def options(point: Point) -> list[str]:

@@ -1,15 +1,17 @@
-"""The recorded and published tables of the project, their GPUs, and the hash of code."""
+"""The recorded and published tables of the project, their GPUs, and hashes of what reads them."""
 
 import functools
+import hashlib
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import yaml
 
 import kernels
+from kernels.registry import source_scan
 
 SOURCES = "sources.yaml"
-CODE = {".py", ".cu", ".cuh", ".js", ".css", ".j2", ".yaml"}
+DATA = {".js", ".css", ".j2", ".yaml"}  # beside the code of analysis/
 
 
 def recorded_tables(measured: Collection[str], folder: Path) -> list[Path]:
@@ -24,6 +26,24 @@ def gpus(recorded: Iterable[Path], published: Path) -> list[str]:
 
 
 @functools.cache
-def code_sha256(folder: Path) -> str:
-    """Return the hash over the code of a folder; when it changes, rules run again."""
-    return kernels.code_sha256(path for path in folder.rglob("*") if path.suffix in CODE)
+def analysis_sha256(root: Path, modules: tuple[str, ...]) -> str:
+    """Return the hash over what modules of analysis/ load; when it changes, a rule runs again.
+
+    It covers the code that they import, the templates and tables beside that code, the columns of a
+    row, and the rules themselves. `root` is the project's folder.
+    """
+    folder = root.absolute() / "analysis"
+    code = {used for name in modules for used in kernels.loaded_files(folder / f"{name}.py")}
+    own = {path.parent for path in code} - {folder}
+    data = {p for place in own if place.is_relative_to(folder) for p in place.iterdir()}
+    data = {path for path in data if path.suffix in DATA}
+    fixed = {folder / "__main__.py", folder.parent / "measure" / "row.csv"}
+    fixed.add(folder.parent / "workflow" / "rules" / "analysis.smk")
+    return kernels.code_sha256(code | data | fixed)
+
+
+@functools.cache
+def shown_prose() -> str:
+    """Return the hash over the docstrings of kernels, which the report shows."""
+    files = map(kernels.variant_file, kernels.names())
+    return hashlib.sha256("\0".join(map(source_scan.docstring, files)).encode()).hexdigest()

@@ -17,7 +17,7 @@ from seaborn.utils import relative_luminance
 
 from analysis import compare, palette, ranking, schema
 from analysis.figures import style
-from analysis.frame import is_ranked, mark
+from analysis.frame import is_ranked
 from analysis.markdown import percent
 from analysis.panels import Selection, describe_m, rule_of_m, split_by_m
 
@@ -47,7 +47,7 @@ def draw_speedup(selection: Selection) -> Figure:
     why = why.where(table["status"] == "ok", table["status"])
     table = table.assign(value=table["speedup"].where(is_ranked(table, any_board=True)))
     board = (table["unranked_by"] == schema.OTHER_BOARD).map({True: style.BOARD, False: ""})
-    table["text"] = _texts(table, table["flags"].map(mark) + board, why)
+    table["text"] = _texts(table, style.signs(selection, table["flags"]) + board, why)
     table["band"] = table["op"] + ", " + table["distribution"]
     best = table["in_best_set"]
     table["frame"] = np.select([best & table["tie"], best], ["--", "-"], "")

@@ -11,7 +11,7 @@ from matplotlib.ticker import PercentFormatter
 
 from analysis import palette, ranking
 from analysis.figures import style
-from analysis.frame import distinct, is_baseline, is_ranked, mark
+from analysis.frame import distinct, is_baseline, is_ranked
 from analysis.markdown import percent
 from analysis.panels import CONTROL, Selection, panels, rule_of_m
 
@@ -164,7 +164,8 @@ def _panel(axes: Axes, rows: pd.DataFrame, value: str, of: Selection, front: set
         shape |= {"markevery": SPARSE if over == "N" and len(part) > MAX_MARKERS else None}
         shape |= {"color": look.colour, "marker": look.marker, "markeredgewidth": 0.7}
         axes.plot(part[over], part[value], mfc="white" if table else look.colour, **shape)
-        for sign, *place in zip(part["flags"].map(mark), part[over], part[value], strict=True):
+        signs = style.signs(of, part["flags"])
+        for sign, *place in zip(signs, part[over], part[value], strict=True):
             marks = {"xytext": (0, 4), "textcoords": "offset points", "ha": "center"}
             if sign:
                 axes.annotate(sign, place, color=look.colour, gid=f"{gid} {sign}", **marks)

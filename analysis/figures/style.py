@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
+import pandas as pd
 import seaborn as sns
 from matplotlib import rcParams
 from matplotlib.figure import Figure
@@ -12,7 +13,7 @@ from PIL import Image
 
 from analysis import markdown as md
 from analysis import row_files, schema
-from analysis.frame import days, distinct, is_ranked, legend, outcomes
+from analysis.frame import days, distinct, is_ranked, legend, mark, outcomes
 from analysis.panels import CONTROL, CONTROL_NOTE, Selection
 
 TEXT = 8  # points
@@ -69,7 +70,21 @@ def footer(selection: Selection, notes: Iterable[str] = ()) -> list[str]:
             f"{BOARD} {md.counted(other, 'row')} of another board than most of their matrix"
         )
     lines += [CONTROL_NOTE] if CONTROL in set(own["flags"]) else []
-    return [*lines, *legend(own.loc[timed, "flags"]), *notes]
+    flags = own.loc[timed, "flags"]
+    if is_stale(selection):
+        lines.append("stale: other code than the current one measured all of this")
+        flags = flags.str.replace(schema.STALE, "")
+    return [*lines, *legend(flags), *notes]
+
+
+def is_stale(selection: Selection) -> bool:
+    """Return whether all rows of a figure are stale: the footer says so, and no mark repeats it."""
+    return bool((selection.own["stale"] == "true").all()) and len(selection.own) > 0
+
+
+def signs(selection: Selection, flags: pd.Series) -> pd.Series:
+    """Return the marks of the rows of a figure that have these flags."""
+    return (flags.str.replace(schema.STALE, "") if is_stale(selection) else flags).map(mark)
 
 
 def size_label(n: int) -> str:

@@ -124,6 +124,14 @@ function lead(near, { names, why, depends }) {
   return !next ? tie : `${tie}${next.variant} is next, ${times(next.behind_best)} the time at ${sizeName(size)}.`;
 }
 
+// Warns of times of older code.
+function stale(rows) {
+  const old = rows.filter((row) => row.flags.split(" ").includes("stale"));
+  if (!old.length) return "";
+  const what = old.length < rows.length ? `${old.length} of these ${rows.length} times` : "this";
+  return `Stale: other code than the current one measured ${what}. `;
+}
+
 function about(names) {
   const said = names.slice(0, MOST_NAMED).filter((name) => PAGE.about[name]);
   return said.map((name) => `${name}: ${PAGE.about[name]}`).join(" ");
@@ -162,7 +170,7 @@ function answer(asked) {
   say("#notice", ...notice(asked, sizes, near));
   say("#winner", ...(found.why ? [] : found.names.slice(0, 1).map(dot)), found.text);
   say("#facts", near.length ? facts(rows, found.names[0]) : "");
-  say("#lead", near.length ? lead(near, found) : "");
+  say("#lead", near.length ? stale(near.flatMap((size) => size.rows)) + lead(near, found) : "");
   say("#about", about(found.names));
   find("#link").href = address(asked);
   find("#behind").hidden = !near.length;

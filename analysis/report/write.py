@@ -13,7 +13,7 @@ import pandas as pd
 from markupsafe import Markup
 
 import kernels
-from analysis import frame, markdown, palette, ranking, row_files
+from analysis import frame, markdown, merge, palette, ranking, row_files
 from analysis.frame import distinct, is_baseline, mark, outcomes
 from analysis.panels import describe_m, rule_of_m, select, split_by_m
 from analysis.published import Published
@@ -56,7 +56,10 @@ def write(
     `command` is the exact command that made the rows, `recorded` are the files
     data/recorded/{gpu}/{sweep}.yaml of recorded rows. The others are those of `model.build`.
     """
+    recorded = list(recorded)
     content = model.build(measurements, claims, published, figures, unranked)
+    kept = set(zip(measurements["gpu"], measurements["sweep"], strict=True))
+    content["cautions"] += merge.left_out([path.with_suffix(".csv") for path in recorded], kept)
     tables = {finding.file: finding.table for finding in content["trust"]}
     tables["profile.csv"] = profile(content["ranks"])
     for name, table in tables.items():

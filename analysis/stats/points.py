@@ -11,6 +11,7 @@ from analysis.schema import (
     FAILED_REPLICATE,
     OVER_PROCESSES,
     SEVERITY,
+    STALE,
     SWEEP_MATRIX,
     TRANSIENT,
 )
@@ -60,7 +61,8 @@ def _of_worst_status(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that give the line of their variant, with `processes`, 1 for each that ranks.
 
     A flag, a board or a TRANSIENT status excludes one process; a wrong result or a crash excludes
-    the variant. The flag FAILED_REPLICATE tells of a process that a transient status excludes.
+    the variant. The flag FAILED_REPLICATE tells of a process that a transient status excludes, and
+    STALE of a row of older code.
     """
 
     def over_variant(values: pd.Series, function: str) -> pd.Series:
@@ -68,6 +70,7 @@ def _of_worst_status(rows: pd.DataFrame) -> pd.DataFrame:
 
     failed = rows["status"].isin(TRANSIENT) & over_variant(rows["status"] == "ok", "any")
     flags = rows["flags"].mask(over_variant(failed, "any"), rows["flags"] + f" {FAILED_REPLICATE}")
+    flags = flags.mask(rows["stale"] == "true", flags + f" {STALE}")
     rows = rows.assign(flags=flags)[~failed]
     severity = rows["status"].map(SEVERITY.index)
     rows = rows[severity == over_variant(severity, "max")]

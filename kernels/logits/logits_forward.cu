@@ -253,19 +253,12 @@ __global__ void __launch_bounds__(WARPS* kWarp, kThreadsPerSm / (WARPS * kWarp))
   if (row_blocks > 1) {
     State* const row_states =
         reinterpret_cast<State*>(arguments.workspace->row_states) + split_row * segments;
-    unsigned* const arrived = arguments.workspace->arrived + split_row;
 #pragma unroll
     for (int part = 0; part < 2; ++part) {
       const int segment = part * kWarp + lane;
       if (begin <= segment && segment < end) row_states[segment] = of_segment[part];
     }
-    __threadfence();
-    __syncwarp();
-    unsigned before = 0;
-    if (lane == 0) before = atomicAdd(arrived, 1u);
-    if (__shfl_sync(kWholeWarp, before, 0) != row_blocks - 1) return;
-    __threadfence();
-    if (lane == 0) *arrived = 0;  // for the next launch
+    if (!is_last_to_arrive(arguments.workspace->arrived + split_row, row_blocks)) return;
 #pragma unroll
     for (int part = 0; part < 2; ++part) {
       const int segment = part * kWarp + lane;

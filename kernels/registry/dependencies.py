@@ -9,6 +9,9 @@ from .discover import KERNELS, PACKAGE, variant_file
 from .source_hash import code_sha256
 
 INCLUDE = KERNELS / "cuda" / "include"
+# Packages of the project that import each other, and their folders.
+PROJECT = {PACKAGE: KERNELS}
+PROJECT |= {name: KERNELS.with_name(name) for name in ("measure", "operations", "analysis")}
 
 
 @functools.cache
@@ -23,34 +26,52 @@ def source_files(name: str) -> tuple[Path, ...]:
 
 @functools.cache
 def used_files(first: Path) -> tuple[Path, ...]:
-    """Return a Python file, and all files of kernels/ or beside it on which it depends."""
-    files, todo, root = set(), {first}, first.parent
+    """Return a Python file, and all files of the project or beside it on which it depends.
+
+    The ``__init__.py`` of a folder of the project are left out: none of them holds a kernel.
+    """
+    return _reached(first, with_packages=False)
+
+
+@functools.cache
+def loaded_files(first: Path) -> tuple[Path, ...]:
+    """Return ``used_files`` with the ``__init__.py`` that Python runs on the way, and their own."""
+    return _reached(first, with_packages=True)
+
+
+def _reached(first: Path, with_packages: bool) -> tuple[Path, ...]:
+    files, todo = set(), {first}
     while todo:
         path = todo.pop()
         files.add(path)
-        used = [path.with_suffix(".cu"), *_modules(path, root)] if path.suffix == ".py" else []
+        used = []
+        if path.suffix == ".py":
+            used = [path.with_suffix(".cu"), *_modules(path, first.parent, with_packages)]
         for named in source_scan.named_files(path):
-            used += [path.parent / named, INCLUDE / named]
+            # where kernels/cuda/sources.py looks
+            used += [path.parent / named, first.parent / named, INCLUDE / named]
         todo |= {each for each in used if each.is_file()} - files
     return tuple(sorted(files))
 
 
-def _modules(path: Path, root: Path) -> list[Path]:
+def _modules(path: Path, root: Path, with_packages: bool) -> list[Path]:
     """Return the files that may hold what a Python file imports.
 
     A file from elsewhere imports this project by name, and the modules in its folder ``root``.
     """
-    candidates = []
+    in_project = any(path.is_relative_to(folder) for folder in PROJECT.values())
+    candidates = [path.with_name("__init__.py")] if in_project and with_packages else []
     for dots, name in source_scan.imports(path):
         top, parts = path.parents[dots - 1] if dots else root, name.split(".")
-        if not dots and parts[0] == PACKAGE:
-            top, parts = KERNELS, parts[1:]
-        elif not dots and path.is_relative_to(KERNELS):
+        if not dots and parts[0] in PROJECT:
+            top, parts = PROJECT[parts[0]], parts[1:]
+            candidates += [top / "__init__.py"] if with_packages else []
+        elif not dots and in_project:
             continue
         for depth in range(1, len(parts) + 1):
             stem = top.joinpath(*parts[:depth])
             candidates.append(stem.with_name(f"{stem.name}.py"))
-            if not top.is_relative_to(KERNELS):  # no __init__.py of the project holds a kernel
+            if with_packages or not any(top.is_relative_to(own) for own in PROJECT.values()):
                 candidates.append(stem / "__init__.py")
     return candidates
 

@@ -85,7 +85,7 @@ def named_files(path: Path) -> set[str]:
     """
     if path.suffix != ".py":
         text = path.read_text(encoding="utf-8", errors="replace")
-        return set(re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.MULTILINE))
+        return set(re.findall(r'^\s*#\s*include\s*"([^"]+)"', text, re.MULTILINE))
     constants = (n for n in ast.walk(parsed(path)) if isinstance(n, ast.Constant))
     texts = {str(constant.value) for constant in constants}
     return {text for text in texts if re.fullmatch(r"[\w.-][\w./-]*\.cu", text)}

@@ -19,7 +19,7 @@ import time
 
 from kernels.terminal import replace_missing_characters
 
-from .. import provenance
+from .. import fingerprint
 from . import reaper
 
 # What a worker would import, except variants: an edit of a variant must reach the next point. If an
@@ -42,7 +42,7 @@ def load() -> None:
     # Triton hashes its own files for the first kernel of a process, which takes 0.3 s.
     with contextlib.suppress(Exception):
         importlib.import_module("triton.runtime.cache").triton_key()
-    provenance.measure_code()  # cached, for the rows of all workers
+    fingerprint.measuring_files()  # cached, for the rows of all workers
 
 
 def why_not_forkable() -> str | None:

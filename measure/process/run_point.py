@@ -62,6 +62,8 @@ def _measured(
             "TMPDIR to a folder that has some, and call again"
         ) from error
     row |= {name: getattr(point, name) for name in IDENTITY if name != "gpu"}
+    row["timeout_s"] = point.timeout_s
+    row["fingerprint"] = point.fingerprint or row["fingerprint"]
     row["message"] = one_line(row.get("message", ""))
     return row | {"started_at": started_at, "wall_s": time.monotonic() - begin}, samples
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import kernels
 from analysis import frame, ranking, row_files, schema
 from analysis.merge import mark_ranked
-from measure import provenance
+from measure import fingerprint
+from measure.row import SCHEMA_VERSION
 
 ONLINE_SIZES = [2**i for i in range(8, 18)]
 ONEFLOW_SIZES = [16, 32, 64, 128, 512]
@@ -62,8 +63,11 @@ def row(**given) -> dict[str, str]:
 
 def code_of(variant: str, op: str = "softmax") -> dict[str, str]:
     """The hashes of the current code."""
-    measure_sha256 = provenance.measure_sha256(op)
-    return {"kernel_sha256": kernels.kernel_sha256(variant), "measure_sha256": measure_sha256}
+    return {
+        "kernel_sha256": kernels.kernel_sha256(variant),
+        "measure_sha256": fingerprint.measure_sha256(op),
+        "fingerprint": fingerprint.fingerprint(variant, op),
+    }
 
 
 def with_speedup(value: float, half: float = 0.002, **given) -> dict[str, str]:
@@ -170,6 +174,9 @@ def _provenance(gpu: str) -> dict[str, object]:
         "python": "3.12.3",
         "git_commit": "0123456789abcdef0123456789abcdef01234567",
         "git_dirty": "false",
+        "fingerprint": "12345678",
+        "timeout_s": 120,
+        "schema_version": SCHEMA_VERSION,
         "hostname": "synthetic",
         "started_at": "2026-11-20T10:00:00Z",
         "wall_s": 3.5,

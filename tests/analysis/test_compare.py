@@ -214,11 +214,12 @@ def test_a_config_may_be_unsupported_where_another_of_its_kernel_was_compared(co
     assert compare(old, new)[0] == exit_codes.DONE
 
 
-def test_rows_of_another_seed_do_not_count(tmp_path, compare):
-    """As a folder of rows keeps them after `seed` was changed: also further replicates."""
+@pytest.mark.parametrize("change", [{"seed": "1"}, {"fingerprint": "00000000"}])
+def test_rows_of_another_seed_or_fingerprint_do_not_count(change, tmp_path, compare):
+    """As a folder of rows keeps them after a change: also further replicates."""
     old, new = rows(1, variants=MINE), rows(2, variants=MINE)
     for replicate in ("1", "2"):
-        other = {"seed": "1", "time_us": "99", "started_at": "2026-11-01T10:00:00Z"}
+        other = {"time_us": "99", "started_at": "2026-11-01T10:00:00Z"} | change
         synthetic.write_row(tmp_path, new[1] | other | {"replicate": replicate})
     for row in new:
         synthetic.write_row(tmp_path, row)

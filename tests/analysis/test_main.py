@@ -18,8 +18,6 @@ COMPLAINTS = {
     "collect --recorded none --output out": "none: no such file",
     "summary --measurements bad.csv --output out": "column sweep is missing",
     "claims --measurements all.csv --published none --output out": "sources.yaml: no such file",
-    f"figures --measurements all.csv --published {PUBLISHED} --gpu h100 "
-    "--output-dir out": "no rows of gpu h100",
     f"report --measurements all.csv --published {PUBLISHED} --claims bad.csv "
     "--figures-dir . --command x --output-dir out": "not written by `claims`",
 }

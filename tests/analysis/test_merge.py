@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import InputError, frame, row_files, schema
-from analysis.merge import collect, merge_rows
+from analysis import InputError, frame, ranking, row_files, schema
+from analysis.merge import collect, left_out, merge_rows
 from analysis.report import trust
 from tests.analysis import synthetic
 from tests.analysis.conftest import EXAMPLES, TEXTS
@@ -37,13 +37,25 @@ def test_collect_adds_recorded_gpus_that_lie_in_their_folder(tmp_path):
     found = read_csv(tmp_path / "all.csv")
     origins = [(row["gpu"], row["origin"]) for row in found]
     assert origins == [("cpu", "measured"), ("h200", "recorded")]
-    synthetic.write_csv(table, [synthetic.row(gpu="a100")])
-    with pytest.raises(InputError, match="line 2 is of gpu a100, its folder says h200"):
-        collect([], [table], tmp_path / "none.csv")
-    assert not (tmp_path / "none.csv").exists()
-    misnamed = synthetic.write_csv(tmp_path / "h200/My sweep.csv", [synthetic.row()])
-    with pytest.raises(InputError, match="its name is that of its sweep: lower-case letters"):
-        collect([], [misnamed], tmp_path / "all.csv")
+
+
+def test_a_recorded_table_that_cannot_be_read_is_named_and_left_out(tmp_path, capsys):
+    good = synthetic.write_csv(tmp_path / "h200/online_softmax.csv", [synthetic.row()])
+    for name, row, reason in (
+        (
+            "h200/misplaced",
+            synthetic.row(gpu="a100"),
+            "of gpu a100, its folder says h200",
+        ),
+        ("h200/My sweep", synthetic.row(), "its name is that of its sweep: lower-case letters"),
+        ("h200/later", synthetic.row(flags="fine"), "flags is 'fine', expected one of aa_biased"),
+        ("h200/newer", synthetic.row(schema_version="900"), "schema_version is '900', and this"),
+    ):
+        bad = synthetic.write_csv(tmp_path / f"{name}.csv", [row])
+        assert collect([], [good, bad], tmp_path / "all.csv") == 1
+        assert reason in capsys.readouterr().err
+        (said,) = left_out([good, bad], {("h200", "online_softmax")})
+        assert said.startswith(f"left out: {bad}: ")
 
 
 def test_of_a_matrix_on_several_boards_that_of_most_rows_ranks(tmp_path):
@@ -75,6 +87,8 @@ def test_recorded_rows_of_other_code_are_marked_kept_and_reported(tmp_path):
     assert found.set_index("N")["stale"].to_dict() == {8: "false", 9: "true", 10: "true"}
     stale = trust.findings(found, schema.UNRANKED)[-1]
     assert stale.text.startswith("other code than the current one measured 2 rows")
+    flags = ranking.rank_variants(found).set_index("N")["flags"]
+    assert {n: frame.mark(flag) for n, flag in flags.items()} == {8: "", 9: "◊", 10: "◊"}
 
 
 @EXAMPLES

@@ -52,7 +52,14 @@ def test_rows_that_nobody_could_follow_up_are_refused(tmp_path):
         ({"git_commit": "0" * 40}, "which this checkout does not have"),
         ({"gpu_name": "NVIDIA H100"}, "whose short name is 'h100'; rename"),
     ):
-        refused(make(tmp_path, **change), words)
+        refused(make(tmp_path / next(iter(change)), **change), words)
+
+
+def test_the_rows_of_another_model_are_not_overwritten(folder, tmp_path):
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(InputError, match=r"online_softmax\.csv is of 'NVIDIA GeForce RTX 4090'"):
+        make(tmp_path, gpu_name="NVIDIA RTX 4090 D")
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_provenance_that_lacks_a_fact_or_contradicts_its_rows_is_refused(folder):

@@ -149,12 +149,17 @@ def test_a_row_that_is_converted_is_divided_as_float32(narrow):
 
 def test_constants_that_python_and_cuda_share_are_the_same():
     header = (INCLUDE / "grid_workspace.cuh").read_text(encoding="utf-8")
-    names = "kMaxStates", "kSlots"
-    states, slots = (int(re.search(rf"int {name} = (\d+);", header)[1]) for name in names)
+    names = "kMaxStates", "kSlots", "kMaxMeetingRows", "kMaxRowStates"
+    states, slots, meeting_rows, row_states = (
+        int(re.search(rf"\b{name} = (\d+)[;,]", header)[1]) for name in names
+    )
     assert states == grid_workspace.MAX_STATES
+    assert meeting_rows == grid_workspace.MAX_MEETING_ROWS
+    assert row_states == grid_workspace.MAX_ROW_STATES
     lines, words = map(int, re.search(r"counters\[(\d+)\]\[(\d+)\];", header).groups())
     assert lines * words == read_meet_write.MAX_GROUPS
-    assert slots * states * 16 + 128 + lines * words * 4 == grid_workspace.BYTES
+    meeting = meeting_rows * 4 + row_states * 16
+    assert slots * states * 16 + 128 + lines * words * 4 + meeting == grid_workspace.BYTES
     packed = dict(
         re.findall(r"int (kPacked\w+) = (\d+);", frontier_packed.SOURCE.read_text(encoding="utf-8"))
     )

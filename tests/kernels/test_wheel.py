@@ -19,7 +19,7 @@ from tests.processes import run
 KERNELS = ROOT / "kernels"
 CORPUS = "published", "peers", "contributed", "registry"
 HUGGING_FACES = "kernels==0.17.2"  # of the same name as the folder; transformers imports it
-TESTED = ["dropin", "dropin_gpu", "dropin_torch", "dropin_values", "replace"]
+TESTED = ["dropin", "dropin_gpu", "dropin_logits", "dropin_torch", "dropin_values", "replace"]
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,8 @@ EVERY_MODULE = """
 import importlib, os, pkgutil, sys
 import softmax_bench
 assert "torch" not in sys.modules
-assert dir(softmax_bench) == ["log_softmax", "replace_torch", "softmax"]
+names = ["cross_entropy", "log_softmax", "logsumexp", "replace_torch", "softmax", "token_log_probs"]
+assert dir(softmax_bench) == names
 for name in dir(softmax_bench):
     assert getattr(softmax_bench, name) is vars(softmax_bench)[name]
 modules = list(pkgutil.walk_packages(softmax_bench.__path__, "softmax_bench."))

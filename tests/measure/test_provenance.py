@@ -7,7 +7,7 @@ import numpy
 import pytest
 
 import kernels
-from measure import ROOT, provenance, replicate, row
+from measure import ROOT, fingerprint, provenance, replicate, row
 
 NOTHING = {"git_commit": None, "git_dirty": None}
 
@@ -59,20 +59,6 @@ def test_before_a_first_commit_there_is_none(tmp_path, monkeypatch):
     assert provenance.git_state() == NOTHING
 
 
-def test_cuda_code_that_measures_counts_and_its_comments_do_not(tmp_path, monkeypatch):
-    monkeypatch.setattr(provenance, "ROOT", tmp_path)
-    (tmp_path / "measure").mkdir()
-    (tmp_path / "measure/clock.py").touch()
-    found = []
-    for text in ("int a;", "int a;  // more", "int b;", '#include "vec.cuh"'):
-        (tmp_path / "measure/clock.cu").write_text(text, encoding="utf-8")
-        kernels.used_files.cache_clear()
-        found.append(provenance.measure_code.__wrapped__())
-    assert found[0] == found[1] != found[2]
-    headers = {path.name for path in kernels.used_files(tmp_path / "measure/clock.py")}
-    assert {"clock.cu", "vec.cuh", "pack.cuh"} <= headers, "and what it includes"
-
-
 def test_without_a_checkout_or_git_nothing_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(provenance, "ROOT", tmp_path)
     for path in (os.environ["PATH"], "/nowhere"):
@@ -80,23 +66,21 @@ def test_without_a_checkout_or_git_nothing_is_said(tmp_path, monkeypatch):
         assert provenance.git_state() == NOTHING
 
 
-def test_the_row_of_other_code_or_of_another_version_of_a_package_is_not_taken(monkeypatch):
-    monkeypatch.setattr(provenance.kernels, "packages", lambda _: {"math", "torch", "numpy"})
-    first = dict.fromkeys(row.COLUMNS) | {
-        "op": "softmax",
-        "variant": "torch_softmax",
-        "gpu": "cpu",
-        "status": "ok",
-    }
-    first["kernel_sha256"] = provenance.kernels.kernel_sha256("torch_softmax")
-    first["measure_sha256"] = provenance.measure_sha256("softmax")
-    first |= provenance.versions("torch_softmax") | {"switches": provenance.switches(is_cpu=True)}
-    assert first["package_versions"] == f"numpy=={numpy.__version__}"
-    assert replicate.reusable(first)
-    others = {"package_versions": "numpy==1.0", "torch": "1.0", "triton": "2.0"}
-    others |= {"kernel_sha256": "7", "measure_sha256": "7", "switches": "PYTORCH_JIT=0"}
-    for name, other in others.items():
-        assert replicate.reusable(first | {name: other}) is None
+def test_the_row_of_other_code_packages_or_switches_is_not_taken():
+    current = fingerprint.fingerprint("torch_softmax", "softmax")
+    first = dict.fromkeys(row.COLUMNS) | {"op": "softmax", "variant": "torch_softmax"}
+    first |= {"gpu": "cpu", "status": "ok", "switches": provenance.switches(is_cpu=True)}
+    assert replicate.reusable(first | {"fingerprint": current})
+    assert replicate.reusable(first | {"fingerprint": f"{current}_2"})
+    for other in ({"fingerprint": "7"}, {"fingerprint": current, "switches": "PYTORCH_JIT=0"}):
+        assert replicate.reusable(first | other) is None
+
+
+def test_a_row_names_the_versions_of_what_the_variant_imports(monkeypatch):
+    monkeypatch.setattr(kernels, "packages", lambda _: {"math", "torch", "numpy"})
+    fingerprint.peer_distributions.cache_clear()
+    assert provenance.versions("any")["package_versions"] == f"numpy=={numpy.__version__}"
+    fingerprint.peer_distributions.cache_clear()
 
 
 def test_switches_are_those_of_torch_and_of_the_device_and_no_folders(monkeypatch):

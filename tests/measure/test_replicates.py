@@ -50,3 +50,11 @@ def test_the_row_of_another_point_is_refused(bench, tmp_path):
     assert (second, "its N is 96, not 95" in done.stderr) == (None, True)
     row, done = bench.run("torch_softmax", replicate=2, checked="nowhere.csv")
     assert (row, "No such file" in done.stderr) == (None, True)
+
+
+def test_a_row_is_not_measured_for_another_plan(bench):
+    row, done = bench.run("torch_softmax", fingerprint="00000000")
+    assert row is None
+    assert done.returncode == 2
+    assert "error: the row was planned for other code or packages than this" in done.stderr
+    assert bench.row("torch_softmax", fingerprint="")["fingerprint"]

@@ -2,12 +2,10 @@
 
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
 from snakemake.exceptions import WorkflowError
-from snakemake.resources import Resources
 
 from measure import ROOT
 from measure.point import Point
@@ -26,13 +24,15 @@ def test_the_table_is_that_of_the_profile_in_use(tmp_path, monkeypatch):
             monkeypatch.setattr("sys.argv", ["snakemake", "-n", *words.split()])
             assert internals.named_profile() == name
         monkeypatch.setenv("SNAKEMAKE_PROFILE", "mine")
-    assert cluster.profile(None, ROOT) == str(ROOT / "profiles/slurm")
-    with pytest.raises(ConfigError, match=r"mine has no gpus\.yaml.*copy .*profiles/slurm"):
-        cluster.profile(str(mine), ROOT)
+    assert cluster.profile_with_table(None, ROOT) is None
+    assert cluster.profile_with_table("default", ROOT) is None
     mine.mkdir()
+    (mine / "profile.yaml").write_text("jobs: 2\nexecutor: slurm\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"mine has no gpus\.yaml.*copy .*profiles/slurm"):
+        cluster.profile_with_table(str(mine), ROOT)
     (mine / "gpus.yaml").touch()
-    assert cluster.profile(str(mine), ROOT) == str(mine)
-    assert Path(cluster.profile("slurm", ROOT)).samefile(ROOT / "profiles/slurm")
+    assert cluster.profile_with_table(str(mine), ROOT) == str(mine)
+    assert Path(cluster.profile_with_table("slurm", ROOT)).samefile(ROOT / "profiles/slurm")
 
 
 def test_a_gpu_that_the_table_lacks_is_refused():
@@ -117,43 +117,50 @@ def test_each_allocation_is_one_group(project):
 @pytest.mark.parametrize(
     "more",
     [
-        ["--resources", "mem_mb=64000"],
-        slow(["--set-resources", "point:mem_mb=32000"]),
-        slow(["--directory", "{elsewhere}"]),
+        ["--directory", "{elsewhere}"],
         slow(["--group-components", "others=5"]),
         slow(["--set-resource-scopes", "mem_mb=local"]),
     ],
 )
 def test_an_option_does_not_end_the_cluster_mode(more, project, tmp_path):
-    """Snakemake replaces a profile's list by the option; only the named entry may change."""
+    """Snakemake replaces a profile's list by the option, so the list must not be needed."""
     configure(project, gpus=["h200"], shapes=[{"M": 4, "N": [8, 9]}])
     words = [word.format(elsewhere=tmp_path) for word in more]
     printed = Runner(project)("-n", "--workflow-profile", "profiles/slurm", *words)
     assert re.findall(r"Group job (points_\w+) ", printed) == ["points_h200_1"]
 
 
-def test_what_options_replace_in_a_profile_is_kept_but_for_what_they_name(tmp_path):
-    """In either form of a list in a profile."""
-    lists = yaml.safe_load((ROOT / "profiles/slurm/profile.yaml").read_text(encoding="utf-8"))
-    as_tables = lists | {"resources": {"slot": 1}, "set-resource-scopes": {"slot": "local"}}
-    for content in (lists, as_tables):
-        (tmp_path / "profile.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
-        replaced = {"point": Resources.from_mapping({"mem_mb": 32000})}
-        settings = SimpleNamespace(
-            _parsed_overwrite_resources=replaced, overwrite_resource_scopes={"mem": "local"}
-        )
-        workflow = SimpleNamespace(
-            resource_settings=settings,
-            global_resources=Resources.from_mapping({"mem_mb": 64000}),
-            resource_scopes={},
-        )
-        internals.keep_profile(workflow, tmp_path)
-        given = workflow.global_resources
-        assert {name: given[name].value for name in given} == {"mem_mb": 64000, "slot": 1}
-        found = {name: resource.value for name, resource in replaced["point"].items()}
-        assert found == {"gpu": 0, "cpus_per_task": 4, "mem_mb": 32000, "slot": 1}
-        assert settings.overwrite_resource_scopes == {"mem": "local", "slot": "local"}
-        assert workflow.resource_scopes == {"slot": "local"}
+class LoginNode(Runner):
+    """Snakemake where Slurm's commands are stand-ins, which note what they are asked."""
+
+    how = ("--workflow-profile", "profiles/slurm")
+
+    def environment(self):
+        bin = self.folder / "bin"
+        bin.mkdir(exist_ok=True)
+        for name in ("sbatch", "scontrol", "sacct", "sinfo", "sacctmgr"):
+            answer = 'echo "$@" > asked; exit 1' if name == "sbatch" else ""
+            (bin / name).write_text(f"#!/bin/sh\n{answer}\n", encoding="utf-8")
+            (bin / name).chmod(0o755)
+        found = super().environment()
+        return found | {"PATH": f"{bin}:{found['PATH']}"}
+
+
+@pytest.mark.parametrize(
+    ("options", "memory"),
+    [("", 16000), slow("--resources mem_mb=90000 --set-resources point:mem_mb=32000", 32000)],
+)
+def test_what_an_allocation_asks_for(options, memory, project):
+    """Its points follow one another: their times add up, and nothing else."""
+    variants = ["torch_softmax", "torch_naive"]
+    shapes = [{"M": 4, "N": [8, 9]}]
+    configure(project, gpus=["h200"], shapes=shapes, variants=variants, replicates=2)
+    code, _ = LoginNode(project).run(*options.split(), "--", "rows")
+    assert code, "such an sbatch refuses"
+    asked = (project / "asked").read_text(encoding="utf-8")
+    for words in ("-t 24 ", f"--mem {memory} ", "--cpus-per-task=4 ", "--gres=gpu:h200:1 "):
+        assert words in asked
+    assert "--gpus" not in asked
 
 
 def test_the_profile_of_a_cluster_says_again_what_it_replaces():

@@ -9,6 +9,7 @@ import yaml
 from measure import ROOT
 from measure.device import gpus
 from measure.device.gpu_lock import assigned_gpu
+from measure.fingerprint import fingerprint
 from planning import points as planned
 from planning.validate import ConfigError
 from tests.planning.test_validate import DEFAULT
@@ -81,9 +82,10 @@ def test_matrices_of_several_boards_take_turns():
 def test_a_further_replicate_takes_the_row_of_the_first():
     first, second = expand(shapes=[{"M": 4, "N": 8}], variants=["triton_row"], replicates=2)
     folder = "results/rows/h200/softmax/float32/uniform/seed3407_blocks51/M4_N8"
-    assert planned.row_path(second) == f"{folder}/triton_row.2.csv"
+    row = f"{folder}/triton_row.{fingerprint('triton_row', 'softmax')}"
+    assert planned.row_path(second) == f"{row}.2.csv"
     assert planned.options(first) == []
-    assert planned.options(second) == [f"--checked={folder}/triton_row.1.csv"]
+    assert planned.options(second) == [f"--checked={row}.1.csv"]
 
 
 @pytest.mark.parametrize(

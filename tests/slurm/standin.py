@@ -14,8 +14,8 @@ from pathlib import Path
 
 import kernels
 
-from . import provenance
-from .row import IDENTITY, read_row
+from . import fingerprint
+from .row import IDENTITY, SCHEMA_VERSION, read_row
 
 VISITS, HOLD = Path("visits.jsonl"), Path("hold")
 
@@ -38,7 +38,9 @@ def measure_point(point, *_) -> tuple[dict, list[tuple]]:
     row |= {name: getattr(point, name) for name in IDENTITY}
     row |= {"gpu_name": f"NVIDIA {point.gpu.upper()}", "hostname": visit["node"]}
     row |= {"kernel_sha256": kernels.kernel_sha256(point.variant)}
-    row |= {"measure_sha256": provenance.measure_sha256(row["op"])}
+    row |= {"measure_sha256": fingerprint.measure_sha256(row["op"])}
+    row |= {"fingerprint": point.fingerprint, "timeout_s": point.timeout_s}
+    row |= {"schema_version": SCHEMA_VERSION}
     _note({"id": visit["id"], "end": time.time()})
     return row, [(0, 0, "variant", 10.0), (0, 1, "torch", 12.0)]
 

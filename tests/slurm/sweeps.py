@@ -68,7 +68,12 @@ class Sweep(runner.Runner):
 
     def times(self) -> dict[str, int]:
         """Each row, as its visit names it -> when it was written."""
-        return {f"{p.parts[-7]}/{p.parts[-2]}/{p.stem}": p.stat().st_mtime_ns for p in self.rows()}
+        found = {}
+        for path in self.rows():
+            variant, _, replicate = path.stem.split(".")
+            place = f"{path.parts[-7]}/{path.parts[-2]}/{variant}.{replicate}"
+            found[place] = path.stat().st_mtime_ns
+        return found
 
     def allocations(self) -> list[dict[str, str]]:
         """Its jobs in Slurm, in order."""

@@ -3,8 +3,9 @@
 import pytest
 import yaml
 
+from measure import ROOT
 from tests.marks import slow
-from tests.workflow.runner import Runner, configure
+from tests.workflow.runner import TINY, Runner, configure
 
 DRAW = "collect summary claims gpu_figures report all"
 # Options -> the rules of which jobs run, and those of which none does.
@@ -35,15 +36,6 @@ def test_which_rules_run(finished_sweep, options):
     assert not planned & set(others)
 
 
-def test_touch_takes_the_rows_of_an_edited_kernel_as_they_are(runner):
-    runner.change("kernels/published/torch_naive.py")
-    before = {path: path.read_bytes() for path in runner.rows()}
-    assert runner.jobs("--rerun-triggers", "mtime") == {}, "contents decide, and are not asked"
-    runner("--touch")
-    assert runner.jobs() == {}
-    assert {path: path.read_bytes() for path in runner.rows()} == before
-
-
 def test_another_directory_has_all_that_is_made_and_may_have_keys_of_its_own(project, tmp_path):
     other = tmp_path / "other place"
     other.mkdir()
@@ -65,7 +57,7 @@ def test_a_directory_without_a_configuration_has_the_projects(project, tmp_path)
 def test_a_file_of_no_point_of_the_sweep_is_refused_in_words(finished_sweep):
     folder = "results/rows/cpu/softmax/float32/uniform/seed3407_blocks6/M4_N99"
     for name, words in (
-        (f"{folder}/torch_naive.1.csv", "the sweep tiny has no row results/"),
+        (f"{folder}/torch_naive.12345678.1.csv", "the sweep tiny has no row results/"),
         ("results/measurements/h200.csv", "the sweep tiny has no GPU h200: see its config"),
     ):
         assert words in Runner(finished_sweep[0])("-n", name, fails=True)
@@ -80,3 +72,25 @@ def test_a_project_in_a_folder_with_braces_and_quotes_reports_what_is_recorded(p
     assert (odd / "results/recorded/claims.csv").stat().st_size > 1000
     said = run("-n", "--directory", str(tmp_path / "elsewhere"), fails=True)
     assert "braces in the name of the project's folder" in said
+
+
+MODULE = """
+module bench:
+    snakefile: "{root}/Snakefile"
+    config: config["bench"]
+
+use rule * from bench as bench_*
+
+rule mine:
+    default_target: True
+    input: "results/report.md"
+"""
+
+
+def test_another_workflow_uses_the_rules_as_a_module(tmp_path):
+    """With a config of its own, which gives the keys that it changes."""
+    (tmp_path / "Snakefile").write_text(MODULE.format(root=ROOT), encoding="utf-8")
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump({"bench": TINY}), encoding="utf-8")
+    jobs = Runner(tmp_path).jobs("--configfile", "mine.yaml")
+    assert jobs["bench_point"] == 8
+    assert jobs["bench_report"] == jobs["mine"] == 1

@@ -4,6 +4,7 @@ import pytest
 
 import kernels
 from measure import __main__ as command_line
+from measure.fingerprint import fingerprint
 from planning import points, validate
 from tests.bench import read_row
 from tests.kernels.helpers.variants import forget
@@ -73,7 +74,8 @@ def test_a_sweep_measures_it_again_when_its_import_was_edited(project, mine, mon
         runner("rows")
         forget()
         kernels.add_variant(mine)
-        row = read_row(next(path for path in runner.rows() if path.stem == "mine.1"))
+        planned = f"mine.{fingerprint('mine', 'softmax')}.1"
+        row = read_row(next(path for path in runner.rows() if path.stem == planned))
         assert (row["status"], row["variant"]) == ("ok", "mine")
         assert row["kernel_sha256"] == kernels.kernel_sha256("mine")
     assert not list(project.rglob("gone")) + list(mine.parent.rglob("gone"))

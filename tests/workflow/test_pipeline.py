@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from tests.analysis.test_recorded import make
+from tests.bench import read_row
 from tests.workflow.runner import Runner, configure, read_csv
 
 POINTS = 8
@@ -35,32 +36,58 @@ def test_from_empty_to_a_report(finished_sweep):
     assert "\nReport: results/report.html" in Runner(folder).printed()
 
 
-EDITED = [
-    ("kernels/published/torch_naive.py", 2),
-    ("kernels/published/triton_online.py", 4),  # triton_online_nocache uses it
-    ("measure/provenance.py", POINTS),
-    ("analysis/stats/points.py", 0),
-]
+EDITED = {  # file -> number of points to which its code belongs
+    "kernels/published/torch_naive.py": 2,
+    "kernels/published/triton_online.py": 4,  # triton_online_nocache uses it
+    "measure/provenance.py": POINTS,
+}
+REPORT = {"report": 1, "all": 1}
 
 
-def test_mended_prose_leaves_nothing_to_do_and_touched_files_no_points(runner):
-    for path in (file for file, _ in EDITED):
-        runner.edit(path, '"""', '# mended\n"""Mended: ', count=1)
-    assert runner.jobs() == {}
+def test_prose_and_touched_files_measure_nothing_and_the_report_shows_prose(runner):
+    runner.edit("measure/provenance.py", '"""', '# mended\n"""Mended: ', count=1)
+    runner.edit("analysis/stats/points.py", '"""', '"""Mended: ', count=1)
     for path in runner.folder.rglob("*.py"):
         path.touch()
-    assert "point" not in runner.jobs()
+    assert runner.jobs() == {}
+    runner.edit("analysis/report/page.css", "{", "{ /* mended */", count=1)
+    assert runner.jobs() == REPORT, "an edit of the style sheet writes the page alone"
+    runner("report")
+    runner.edit("kernels/published/torch_naive.py", '"""', '"""Mended: ', count=1)
+    assert runner.jobs() == REPORT
 
 
-@pytest.mark.parametrize(("file", "measured"), EDITED)
-def test_edited_code_measures_again_what_uses_it(runner, file, measured):
+@pytest.mark.parametrize("file", EDITED)
+def test_edited_code_measures_what_uses_it_beside_the_old_rows(runner, file):
+    before = {path: path.stat().st_mtime_ns for path in runner.rows()}
+    shutil.rmtree(runner.folder / ".snakemake")  # as after a copy: no records of earlier runs
     runner.change(file)
-    assert runner.jobs() == AFTER_POINTS | ({"point": measured} if measured else {})
-    if measured == 2:
-        others = {p: p.stat().st_mtime_ns for p in runner.rows() if "naive" not in p.name}
+    measured = runner.jobs()
+    assert measured["point"] == EDITED[file]
+    assert measured["report"] == 1
+    if EDITED[file] == 2:
         runner("--until", "merge")
-        assert {p: p.stat().st_mtime_ns for p in others} == others
+        assert before.items() <= {p: p.stat().st_mtime_ns for p in runner.rows()}.items()
+        assert len(runner.rows()) == POINTS + 2
         assert "point" not in runner.jobs()
+        runner.edit(file, "\nCHANGED = True\n", "")
+        assert "point" not in runner.jobs(), "the old rows count again"
+        assert runner.jobs()["merge"] == 1
+
+
+def test_a_package_that_is_installed_measures_its_rows(runner):
+    configure(runner.folder, variants=["torch_softmax", "peer_liger"])
+    assert runner.jobs()["point"] == 2
+    runner("rows")
+    assert {r["status"] for r in map(read_row, runner.rows()) if r["variant"] == "peer_liger"} == {
+        "unavailable"
+    }
+    assert "point" not in runner.jobs("rows")
+    metadata = runner.folder / "liger_kernel-0.8.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Name: liger-kernel\nVersion: 0.8\n", encoding="utf-8")
+    (metadata / "top_level.txt").write_text("liger_kernel\n", encoding="utf-8")
+    assert runner.jobs("rows")["point"] == 2
 
 
 @pytest.mark.parametrize(

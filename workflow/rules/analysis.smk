@@ -1,6 +1,5 @@
 # Merge rows, rank variants, check claims, draw figures, write the reports. No rule needs a GPU or
 # torch.
-import json
 
 
 onsuccess:
@@ -35,11 +34,8 @@ rule merge:
     conda:
         conda_env("workflow/envs/analysis.yml")
     params:
-        analysis_sha256=ANALYSIS_SHA256,
+        code=analysis_code("merge"),
         sweep=config["sweep"],
-        # a function, because braces in a string are wildcards
-        kernel_files=lambda wildcards: json.dumps(config["kernel_files"]),
-        operation_files=lambda wildcards: json.dumps(config["operation_files"]),
     message:
         "Merging the rows of {wildcards.gpu}"
     script:
@@ -58,8 +54,8 @@ rule collect:
     conda:
         conda_env("workflow/envs/analysis.yml")
     params:
-        analysis_sha256=ANALYSIS_SHA256,
-        measuring_sha256=MEASURING_SHA256,  # the code that decides which recorded rows are stale
+        code=analysis_code("merge"),
+        current=current_code,  # decides which recorded rows are stale
         unranked=config["unranked_flags"],
     message:
         "Collecting measured and recorded rows"
@@ -80,7 +76,7 @@ rule summary:
     conda:
         conda_env("workflow/envs/analysis.yml")
     params:
-        analysis_sha256=ANALYSIS_SHA256,
+        code=analysis_code("frame", "ranking"),
     message:
         "Ranking the variants"
     shell:
@@ -99,7 +95,7 @@ rule claims:
     conda:
         conda_env("workflow/envs/analysis.yml")
     params:
-        analysis_sha256=ANALYSIS_SHA256,
+        code=analysis_code("frame", "published", "claims/__init__"),
     message:
         "Checking the published claims"
     shell:
@@ -126,7 +122,7 @@ rule gpu_figures:
     conda:
         conda_env("workflow/envs/analysis.yml")
     params:
-        analysis_sha256=ANALYSIS_SHA256,
+        code=analysis_code("frame", "published", "figures/write"),
         folder=lambda wildcards, output: os.path.dirname(output[0]),
     message:
         "Drawing the figures of {wildcards.gpu}"
@@ -153,8 +149,9 @@ rule report:
     conda:
         conda_env("workflow/envs/analysis.yml")
     params:
-        analysis_sha256=ANALYSIS_SHA256,
+        code=analysis_code("frame", "published", "claims/__init__", "report/write"),
         unranked=config["unranked_flags"],
+        prose=tables.shown_prose(),
         # a function, because braces in a string are wildcards
         command=lambda wildcards: REPEAT_COMMAND,
         folder=lambda wildcards, output: os.path.dirname(output[0]),

@@ -2,37 +2,44 @@
 import os
 from pathlib import Path
 
+import yaml
 from snakemake.logging import logger
 
+import kernels
+import operations
 from kernels.terminal import replace_missing_characters
-from measure import provenance, row
-from planning import cluster, internals, machine, points, tables, validate
+from measure import fingerprint, row
+from planning import attempts, cluster, internals, machine, points, tables, validate
 
 replace_missing_characters()  # a dry run and --summary print to standard output
 
 # PYTHONSAFEPATH: jobs import this project's packages, not folders of the same names beside results/
 shell.prefix(
     "set -euo pipefail; export PYTHONSAFEPATH=1 PYTHONUTF8=1"
-    " PYTHONPATH={workflow.basedir:q}${{PYTHONPATH:+:$PYTHONPATH}}; "
+    " PYTHONPATH={PROJECT:q}${{PYTHONPATH:+:$PYTHONPATH}}; "
 )
 # relative, so that a copy of the project has the same file names
-ROOT = Path(os.path.relpath(workflow.basedir))
+ROOT = Path(os.path.relpath(PROJECT))
 if set("{}") & set(str(ROOT)):
     raise validate.ConfigError(
         f"{ROOT}: braces in the name of the project's folder would be wildcards to Snakemake; "
         "rename the folder, or call Snakemake inside it, without --directory"
     )
 
+# a workflow that uses this one as a module gives the keys that it changes
+for key, value in yaml.safe_load(Path(PROJECT, "config.yaml").read_text(encoding="utf-8")).items():
+    config.setdefault(key, value)
 CONFIG_FILES, CONFIG_OPTIONS = internals.given_configs(workflow)
 validate.check(config, internals.config_layers(workflow))
 NAMED_PROFILE = internals.named_profile()
-ON_CLUSTER = internals.is_on_cluster(workflow, cluster.folder_with_table(NAMED_PROFILE, ROOT))
-# an allocation is given its points, and not the profile
-PLANS_CLUSTER = ON_CLUSTER and not internals.is_in_allocation(workflow)
-PROFILE = cluster.profile(NAMED_PROFILE, ROOT) if PLANS_CLUSTER else None
+IN_ALLOCATION = internals.is_in_allocation(workflow)
+# A profile with a table of GPUs is that of a cluster. An allocation is given its points, and not
+# the profile.
+PROFILE = None if IN_ALLOCATION else cluster.profile_with_table(NAMED_PROFILE, ROOT)
+PLANS_CLUSTER = PROFILE is not None
+ON_CLUSTER = PLANS_CLUSTER or IN_ALLOCATION
 CLUSTER = {}
 if PLANS_CLUSTER:
-    internals.keep_profile(workflow, Path(PROFILE))
     CLUSTER = cluster.table(Path(PROFILE, cluster.TABLE))
     cluster.check(config["gpus"], CLUSTER, Path(PROFILE, cluster.TABLE))
 
@@ -40,7 +47,12 @@ EXPANDED = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
 POINTS = points.within_limits(EXPANDED, config["cpu"])
 POINT_BY_ROW = {points.row_path(p): p for chosen in POINTS.values() for p in chosen}
 ROW_FILES = [*POINT_BY_ROW, *(str(row.samples_path(Path(path))) for path in POINT_BY_ROW)]
-if not internals.is_in_allocation(workflow):
+if IN_ALLOCATION:
+    # Slurm may start an allocation again, after rows of it have failed: it still makes the attempt
+    # for which it was planned.
+    for planned in list(POINT_BY_ROW.values()):
+        POINT_BY_ROW |= {points.row_path(p): p for p in attempts.earlier(planned)}
+if not IN_ALLOCATION:
     for gpu, expanded in EXPANDED.items():
         logger.info(points.announce(config, gpu, expanded, POINTS.get(gpu, [])))
 
@@ -54,16 +66,21 @@ MADE = "results" if POINTS else "results/recorded"
 DRAWN_GPUS = [*POINTS, "a100"] if POINTS else tables.gpus(RECORDED, PUBLISHED)
 # `all` has the figures that no GPU owns
 FIGURES = expand(f"{MADE}/figures/{{gpu}}", gpu=dict.fromkeys(["all", *DRAWN_GPUS]))
-# an edit in analysis/ draws and writes everything again, and measures nothing
-ANALYSIS_SHA256 = tables.code_sha256(ROOT / "analysis")
-MEASURING_SHA256 = [tables.code_sha256(ROOT / name) for name in ("kernels", "operations")]
-MEASURING_SHA256 += [provenance.measure_code()]
 MAIN_FILE = Path(workflow.main_snakefile)
 REPEAT_COMMAND = points.repeat_command(CONFIG_FILES, CONFIG_OPTIONS, MAIN_FILE, PROFILE)
 
 
+# Each point needs the only slot of its allocation, so one point is timed at a time.
+if ON_CLUSTER:
+    workflow.register_resource("slot", 1)
+
+
+resource_scopes:
+    slot="local",
+
+
 wildcard_constraints:
-    **dict.fromkeys(row.IDENTITY, r"\w+"),
+    **dict.fromkeys((*row.IDENTITY, "fingerprint"), r"\w+"),
 
 
 def conda_env(name):
@@ -72,7 +89,7 @@ def conda_env(name):
     Snakemake formats the file's path with the wildcards, so braces in the project's folder are
     doubled; a string in the rule could not have them.
     """
-    path = os.path.join(workflow.basedir, name)
+    path = os.path.join(PROJECT, name)
     if not set("{}") & set(path):
         return path
     return lambda wildcards: path.replace("{", "{{").replace("}", "}}")
@@ -85,6 +102,17 @@ def require_in_sweep(known, name, what):
             f"the sweep {config['sweep']} has no {what} {name}: see its config"
         )
     return known[name]
+
+
+def analysis_code(*modules):
+    """Return the hash of what these modules of analysis/ load: an edit runs their rules again."""
+    return tables.analysis_sha256(ROOT, modules)
+
+
+def current_code(wildcards):
+    """Return the hashes of all kernels and operations."""
+    measuring = map(fingerprint.measure_sha256, operations.names())
+    return sorted({*measuring, *map(kernels.kernel_sha256, kernels.names())})
 
 
 def rows_of(wildcards):

@@ -1,8 +1,6 @@
 # One job measures one replicate of a point. Whatever a kernel does, the job ends with a row.
 import shlex
 
-import kernels
-from measure import provenance
 from measure.device import gpus
 
 BOARDS = [] if ON_CLUSTER else gpus.visible_gpus()
@@ -41,25 +39,27 @@ rule point:
         else None
     # The Snakemake of an allocation runs the points itself, one after another. As a step of the
     # allocation each point would take 3 s more, to start the step and another Snakemake.
-    localrule: internals.is_in_allocation(workflow)
+    localrule: IN_ALLOCATION
     conda:
         conda_env("environment.yml")
     threads: lambda wildcards: points.threads(point_of(wildcards))
     resources:
-        gpu=lambda wildcards: 1 if point_of(wildcards).timed else 0,
+        # on a cluster `gres` requests the GPU; with --gpus as well, Slurm refuses
+        gpu=lambda wildcards: int(point_of(wildcards).timed and not ON_CLUSTER),
+        slot=int(ON_CLUSTER),
+        # the point, its supervisor and a compiler need one each; one more is a reserve
+        cpus_per_task=lambda wildcards: 4 if ON_CLUSTER else None,
         gres=from_gpu_table("gres"),
         slurm_partition=from_gpu_table("partition"),
         constraint=from_gpu_table("constraint"),
         runtime=cluster.minutes(config["timeout_s"]),
-        # A resource, because another value must not measure a point again, as a param would do.
+        # A resource, because another value must not measure a point again, as a param would do;
+        # but for those that had too little time, which planning/attempts.py finds.
         # --lint refuses a global variable in the command.
         timeout_s=str(config["timeout_s"]),
         # jobs inherit TMPDIR; Snakemake would compute its default for each job
         tmpdir=None,
     params:
-        # hashes, not file times, so that a fresh clone or a touched file measures nothing again
-        kernel_sha256=lambda wildcards: kernels.kernel_sha256(wildcards.variant),
-        measure_sha256=lambda wildcards: provenance.measure_sha256(wildcards.op),
         options=lambda wildcards: shlex.join(points.options(point_of(wildcards))),
     message:
         "{wildcards.variant}.{wildcards.replicate} {wildcards.M}x{wildcards.N}"
@@ -68,7 +68,8 @@ rule point:
         "python3 -m measure point --gpu {wildcards.gpu} --op {wildcards.op}"
         " --dtype {wildcards.dtype} --distribution {wildcards.distribution}"
         " --seed {wildcards.seed} --blocks {wildcards.blocks} --M {wildcards.M} --N {wildcards.N}"
-        " --variant {wildcards.variant} --replicate {wildcards.replicate} {params.options}"
-        " --timeout {resources.timeout_s} --output {output.row:q}"
+        " --variant {wildcards.variant} --replicate {wildcards.replicate}"
+        " --fingerprint {wildcards.fingerprint} {params.options} --timeout {resources.timeout_s}"
+        " --output {output.row:q}"
         # $PPID runs the jobs; when it ends, the process from which points are forked ends too
         " --served-for $PPID > {log:q} 2>&1"

@@ -4,5 +4,4 @@
 set -euo pipefail
 printf '%s\n' "${snakemake_input[@]}" |
   python3 "${snakemake[scriptdir]}/merge.py" "${snakemake_output[0]}" \
-    "${snakemake_params[sweep]}" "${snakemake_params[kernel_files]}" \
-    "${snakemake_params[operation_files]}" > "${snakemake_log[0]}" 2>&1
+    "${snakemake_params[sweep]}" > "${snakemake_log[0]}" 2>&1

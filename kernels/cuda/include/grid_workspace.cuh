@@ -53,6 +53,21 @@ __device__ inline State load_from_l2(const State* from) {
   return words.value;
 }
 
+// Return whether a block is the last of those that share a row, and so finds all their states. One
+// whole warp of each block calls it, after it has stored the block's states. `arrived`: the row's
+// count, which is 0 again when all have called.
+__device__ inline bool is_last_to_arrive(unsigned* arrived, unsigned blocks) {
+  const bool is_first_lane = threadIdx.x % kWarp == 0;
+  __threadfence();
+  __syncwarp();
+  unsigned before = 0;
+  if (is_first_lane) before = atomicAdd(arrived, 1u);
+  if (__shfl_sync(kWholeWarp, before, 0) != blocks - 1) return false;
+  __threadfence();
+  if (is_first_lane) *arrived = 0;
+  return true;
+}
+
 // Exchange the `count` states of a row, in places from `first` on. Merge: of states of 4 or 8
 // bytes, or of 16 bytes, which take two places each.
 template <typename Merge>

@@ -5,7 +5,7 @@ import torch
 
 import kernels
 from kernels.registry import discover
-from measure import inputs
+from measure import fingerprint, inputs
 from measure.check import correctness
 
 
@@ -47,6 +47,8 @@ def forget() -> None:
     discover._added.clear()
     for name in ("add_variant", "ops", "source_files", "kernel_sha256", "packages"):
         getattr(kernels, name).cache_clear()
+    for function in (fingerprint.fingerprint, fingerprint.versions, fingerprint.peer_distributions):
+        function.cache_clear()
     discover._files.cache_clear()
 
 

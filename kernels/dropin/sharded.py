@@ -1,0 +1,62 @@
+"""Merge what the processes of a group computed of their columns of the vocabulary.
+
+Two reductions move three numbers a row, however long it is: the largest maximum, then the sum of
+exps, the target's logit and, for the entropy, the mean logit.
+"""
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from .logits import Options, RowTensors, gradient, values
+
+
+class _Sharded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, index, temperature, kept, options: Options, group, vocab_start: int):
+        local = index - vocab_start
+        outside = (local < 0) | (local >= x.shape[1])
+        # No column of a shard has this index, so that no gradient gets a one there.
+        tensors = RowTensors(x, local.masked_fill(outside, -1), temperature, kept)
+        _, entropy, maxima, log_sums = values(tensors, options)
+        inverse = 1.0 / (options.temperature if temperature is None else temperature)
+        top = maxima.clone()
+        dist.all_reduce(top, dist.ReduceOp.MAX, group)
+        share = ((maxima - top) * inverse + log_sums).exp()  # of the sum of exps
+        mine = x.gather(1, local.masked_fill(outside, 0)).float() - top[:, None]
+        parts = [share[:, None], mine.masked_fill(outside, 0.0)]
+        if options.operation == "TokenLogProbEntropy":
+            # mean distance from the shard's maximum, over its own probabilities
+            mean = log_sums - entropy + (maxima - top) * inverse
+            parts.append((share * mean).masked_fill(share == 0, 0.0)[:, None])
+        summed = torch.cat(parts, 1)
+        dist.all_reduce(summed, dist.ReduceOp.SUM, group)
+        counts = torch.where(outside, 0, 1)
+        dist.all_reduce(counts, dist.ReduceOp.SUM, group)
+        total, targets = summed[:, 0], summed[:, 1 : 1 + index.shape[1]]
+        log_total = total.log()
+        scale = inverse[:, None] if isinstance(inverse, Tensor) else inverse
+        log_p = torch.where(counts > 0, targets * scale - log_total[:, None], torch.nan)
+        if options.operation == "TokenLogProbEntropy":
+            entropy = log_total - summed[:, -1] / total
+        if kept is not None:
+            log_p = log_p.masked_fill(~kept[:, None], 0.0)
+            entropy = entropy.masked_fill(~kept, 0.0) if len(entropy) else entropy
+        ctx.save_for_backward(*tensors, log_p, entropy, top, log_total)
+        ctx.options = options
+        ctx.set_materialize_grads(False)
+        return log_p, entropy
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, g, h):
+        *tensors, log_p, entropy, top, log_total = ctx.saved_tensors
+        saved = log_p, entropy, top, log_total
+        return gradient(g, h, RowTensors(*tensors), saved, ctx.options), *(None,) * 6
+
+
+def sharded_log_probs(
+    tensors: RowTensors, options: Options, group: "dist.ProcessGroup", vocab_start: int
+) -> tuple[Tensor, Tensor]:
+    """Return the log-probabilities (M, K) and entropies (M,) of rows over all shards."""
+    return _Sharded.apply(*tensors, options, group, vocab_start)

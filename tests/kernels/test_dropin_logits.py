@@ -1,0 +1,269 @@
+"""The library's functions of logits, against torch's own."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.func import vmap
+
+from kernels.dropin import logits as computed
+from kernels.dropin import logits_api
+from kernels.dropin.logits_api import cross_entropy, logsumexp, token_log_probs
+from tests.processes import run_code
+
+gpu = pytest.param("cuda", marks=pytest.mark.gpu)
+DEVICES = pytest.mark.parametrize("device", ["cpu", gpu])
+
+
+@pytest.fixture
+def operators(monkeypatch):
+    """Let tensors of the CPU take a GPU's way; where a kernel would launch, torch computes."""
+    for module in (computed, logits_api):
+        monkeypatch.setattr(module, "takes", lambda x: x.dtype in computed.DTYPES)
+
+
+def drawn(*shape, dtype=torch.float32, device="cpu"):
+    generator = torch.Generator().manual_seed(shape[-1])
+    x = 3 * torch.randn(*shape, generator=generator)
+    index = torch.randint(shape[-1], shape[:-1], generator=generator)
+    return x.to(device, dtype), index.to(device)
+
+
+def expected(x, index, temperature=1.0):
+    log_p = torch.log_softmax(x.double() / temperature, -1)
+    p = log_p.exp()
+    entropy = -(p * log_p.masked_fill(p == 0, 0)).sum(-1)
+    at = index if index.dim() == x.dim() else index[..., None]
+    return log_p.gather(-1, at).view(index.shape), entropy
+
+
+@DEVICES
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(3, 70), (2, 3, 5001), (70,)], ids=str)
+def test_log_probs_and_entropies_with_their_gradients(shape, dtype, device):
+    x, index = drawn(*shape, dtype=dtype, device=device)
+    x.requires_grad_()
+    wide = x.detach().double().requires_grad_()
+    temperature = torch.linspace(0.5, 2, max(1, index.numel()), device=device).view(index.shape)
+    log_p, entropy = token_log_probs(x, index, temperature=temperature, entropy=True)
+    right = expected(wide, index, temperature[..., None].double())
+    for value, exact in zip((log_p, entropy), right, strict=True):
+        assert value.dtype == torch.float32
+        torch.testing.assert_close(value.double(), exact, rtol=2e-6, atol=2e-6)
+    (dx,) = torch.autograd.grad(log_p.sum() + 2 * entropy.sum(), x)
+    (exact,) = torch.autograd.grad(right[0].sum() + 2 * right[1].sum(), wide)
+    tolerance = 2**-8 if dtype == torch.bfloat16 else 1e-5
+    torch.testing.assert_close(dx.double(), exact, rtol=tolerance, atol=1e-6)
+
+
+@DEVICES
+def test_several_tokens_of_a_row(device):
+    x, _ = drawn(2, 4, 90, device=device)
+    index = torch.randint(90, (2, 4, 5), device=device)
+    torch.testing.assert_close(token_log_probs(x, index).double(), expected(x, index)[0])
+
+
+@DEVICES
+def test_rows_that_are_masked_are_zero_and_so_are_their_gradients(device):
+    x, index = drawn(4, 300, device=device)
+    x[1], x[2, 7:] = torch.nan, -torch.inf
+    x.requires_grad_()
+    mask = torch.tensor([1, 0, 1, 1], device=device)
+    index = index.clamp(max=6)
+    log_p, entropy = token_log_probs(x, index, row_mask=mask, entropy=True)
+    assert log_p[1] == entropy[1] == 0
+    assert log_p.isfinite().all()
+    (dx,) = torch.autograd.grad(log_p.sum() + entropy.sum(), x)
+    assert (dx[1] == 0).all()
+    assert dx.isfinite().all()
+    assert (dx[2, 7:] == 0).all()
+
+
+@DEVICES
+def test_an_index_outside_the_row(device):
+    x, _ = drawn(3, 50, device=device)
+    log_p = token_log_probs(x, torch.tensor([-1, 50, 3], device=device))
+    assert log_p.isnan().tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("index", "error", "said"),
+    [
+        (torch.zeros(2, dtype=torch.long), ValueError, r"index has shape \(2,\).*need \(3,\)"),
+        (torch.zeros(3), TypeError, "index is torch.float32; an integer tensor"),
+    ],
+)
+def test_a_wrong_index_is_refused(index, error, said):
+    with pytest.raises(error, match=said):
+        token_log_probs(torch.zeros(3, 5), index)
+
+
+def test_a_wrong_mask_is_refused():
+    with pytest.raises(ValueError, match=r"row_mask has shape \(2,\); allowed: \(3,\)"):
+        token_log_probs(torch.zeros(3, 5), torch.zeros(3).long(), row_mask=torch.ones(2))
+
+
+@DEVICES
+@pytest.mark.parametrize("dim", [-1, 1, 0, (1,), (0, 1)], ids=str)
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_logsumexp_is_that_of_torch(dim, keepdim, device):
+    x, _ = drawn(6, 130, device=device)
+    x[0] = -torch.inf
+    x[1, 3] = torch.inf
+    y = logsumexp(x, dim, keepdim)
+    torch.testing.assert_close(y, torch.logsumexp(x, dim, keepdim))
+    assert logsumexp(x.bfloat16(), dim).dtype == torch.bfloat16
+
+
+LOSSES = [
+    {},
+    {"reduction": "sum", "label_smoothing": 0.1},
+    {"reduction": "none", "ignore_index": 3},
+    {"weight": torch.linspace(0, 1, 40)},
+    {"size_average": False},
+]
+
+
+@DEVICES
+@pytest.mark.parametrize("settings", LOSSES, ids=lambda settings: "-".join(settings))
+@pytest.mark.parametrize("shape", [(8, 40), (40,), (2, 40, 3)], ids=str)
+def test_the_loss_is_that_of_torch(shape, settings, device):
+    x, _ = drawn(*shape, device=device)
+    target = torch.randint(40, (*shape[:1], *shape[2:]) if len(shape) > 1 else (), device=device)
+    settings = {name: v.to(device) if name == "weight" else v for name, v in settings.items()}
+    ours, theirs = x.clone().requires_grad_(), x.clone().requires_grad_()
+    loss = cross_entropy(ours, target, **settings)
+    right = F.cross_entropy(theirs, target, **settings)
+    torch.testing.assert_close(loss, right)
+    loss.sum().backward()
+    right.sum().backward()
+    torch.testing.assert_close(ours.grad, theirs.grad)
+    assert cross_entropy(x.bfloat16(), target).dtype == torch.bfloat16
+
+
+def test_a_loss_over_probabilities_is_that_of_torch():
+    x, p = torch.randn(4, 9), torch.softmax(torch.randn(4, 9), 1)
+    assert torch.equal(cross_entropy(x, p), F.cross_entropy(x, p))
+
+
+@DEVICES
+def test_the_loss_grows_by_z_loss(device):
+    x, target = drawn(4, 70, device=device)
+    right = F.cross_entropy(x, target) + 0.1 * (torch.logsumexp(x, 1) ** 2).mean()
+    torch.testing.assert_close(cross_entropy(x, target, z_loss=0.1), right)
+    with pytest.raises(ValueError, match="z_loss needs"):
+        cross_entropy(x, x.softmax(1), z_loss=0.1)
+
+
+def test_an_unknown_reduction_is_refused():
+    with pytest.raises(ValueError, match="reduction = 'max'; allowed"):
+        cross_entropy(torch.zeros(2, 3), torch.zeros(2).long(), reduction="max")
+
+
+def test_derivatives_of_every_order():
+    index = torch.randint(7, (3,))
+    torch.manual_seed(0)
+    x = torch.randn(3, 7, requires_grad=True)
+
+    def both(x):
+        return token_log_probs(x, index, temperature=0.5, entropy=True)
+
+    loose = {"eps": 1e-2, "atol": 2e-2, "rtol": 2e-2}  # values are float32
+    assert torch.autograd.gradcheck(both, (x,), **loose)
+    assert torch.autograd.gradgradcheck(both, (x,), **loose)
+
+
+@pytest.mark.usefixtures("operators")
+def test_derivatives_where_kernels_launch():
+    test_derivatives_of_every_order()
+
+
+@pytest.mark.usefixtures("operators")
+def test_operators_are_what_torch_expects():
+    x, index = drawn(3, 20)
+    x.requires_grad_()
+    options = computed.Options("TokenLogProbEntropy")
+    arguments = x, index[:, None], None, torch.ones(3, dtype=torch.bool)
+    torch.library.opcheck(computed.row_values, (*arguments, *options))
+
+
+@pytest.mark.usefixtures("operators", "reset_dynamo")
+def test_a_compiled_function_has_one_graph():
+    x, index = drawn(3, 20)
+
+    @torch.compile(fullgraph=True, backend="aot_eager")
+    def compiled(x):
+        log_p, entropy = token_log_probs(x, index, entropy=True)
+        return log_p.sum() + entropy.sum() + cross_entropy(x, index) + logsumexp(x, -1).sum()
+
+    ours, theirs = x.clone().requires_grad_(), x.clone().requires_grad_()
+    compiled(ours).backward()
+    log_p, entropy = expected(theirs, index)
+    (
+        log_p.sum() + entropy.sum() + F.cross_entropy(theirs, index) + theirs.logsumexp(1).sum()
+    ).backward()
+    torch.testing.assert_close(ours.grad, theirs.grad)
+
+
+def test_vmap_and_func_grad():
+    x, index = drawn(4, 5, 20)
+    y = vmap(token_log_probs)(x, index)
+    torch.testing.assert_close(y, token_log_probs(x, index))
+    dx = torch.func.grad(lambda x: token_log_probs(x, index).sum())(x)
+    assert dx.shape == x.shape
+
+
+@pytest.mark.gpu
+def test_the_gradient_may_take_the_place_of_the_logits():
+    x, index = drawn(4, 5001, dtype=torch.bfloat16, device="cuda")
+    leaf = x.clone().requires_grad_()
+    (right,) = torch.autograd.grad(token_log_probs(leaf, index).sum(), leaf)
+    logits = leaf * 1
+    dx = torch.autograd.grad(token_log_probs(logits, index, inplace_backward=True).sum(), logits)
+    assert torch.equal(dx[0], right)
+    assert dx[0].data_ptr() == logits.data_ptr()
+
+
+@pytest.mark.gpu
+def test_a_row_has_the_same_bits_with_and_without_gradients_and_in_a_graph():
+    x, index = drawn(64, 50257, dtype=torch.bfloat16, device="cuda")
+    y = token_log_probs(x, index)
+    assert torch.equal(y[:1], token_log_probs(x[:1], index[:1]))
+    assert torch.equal(y, token_log_probs(x.clone().requires_grad_(), index))
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = token_log_probs(x, index)
+    graph.replay()
+    assert torch.equal(y, captured)
+
+
+SHARDS = """
+import sys, torch, torch.distributed as dist
+from kernels.dropin.logits_api import token_log_probs
+rank, file = int(sys.argv[1]), sys.argv[2]
+dist.init_process_group("gloo", init_method="file://" + file, rank=rank, world_size=2)
+torch.manual_seed(0)
+x, index = 4 * torch.randn(6, 50), torch.randint(50, (6,))
+x[0, :20], x[1, 20:] = -torch.inf, -torch.inf
+index[0], index[1] = 30, 5
+mask, g, h = torch.tensor([1, 1, 1, 0, 1, 1]), torch.randn(6), torch.randn(6)
+settings = {"temperature": 0.8, "entropy": True, "row_mask": mask}
+whole = x.clone().requires_grad_()
+right = token_log_probs(whole, index, **settings)
+torch.autograd.backward(right, (g, h))
+columns = slice(0, 20) if rank == 0 else slice(20, 50)
+part = x[:, columns].clone().requires_grad_()
+settings |= {"group": dist.group.WORLD, "vocab_start": columns.start}
+sharded = token_log_probs(part, index, **settings)
+torch.autograd.backward(sharded, (g, h))
+for one, other in zip((*sharded, part.grad), (*right, whole.grad[:, columns])):
+    torch.testing.assert_close(one, other)
+print("equal")
+"""
+
+
+def test_shards_of_two_processes_give_the_rows_result(tmp_path):
+    import concurrent.futures
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        both = pool.map(lambda rank: run_code(SHARDS, str(rank), str(tmp_path / "store")), range(2))
+    assert [said.strip() for said in both] == ["equal", "equal"]

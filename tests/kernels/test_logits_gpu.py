@@ -1,0 +1,74 @@
+"""The kernels of logits on a GPU, at sizes that the emulator does not reach."""
+
+import pytest
+import torch
+
+from kernels.logits import functions
+
+pytestmark = pytest.mark.gpu
+
+# A row of all blocks; rows that blocks share, beside rows of a block; odd rows; rows of a warp.
+SHAPES = [(1, 1_048_576), (64, 151_936), (1500, 50_257), (700, 128_256), (40_000, 64), (3001, 5003)]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(("rows", "cols"), SHAPES)
+def test_values_and_gradients(rows, cols, dtype):
+    torch.manual_seed(rows)
+    x = (4 * torch.randn(rows, cols, device="cuda")).to(dtype)
+    x[:, : cols // 9] = -torch.inf
+    index = torch.randint(cols // 9, cols, (rows,), device="cuda")
+    if rows > 1:  # a float64 reference of its tiny gradient is not exact
+        x[0, index[0]] = 50.0
+    log_p, entropy = functions.token_log_prob_entropy(x, index)
+    sums, loss = functions.logsumexp(x), functions.cross_entropy(x, index)
+    g = torch.randn(rows, device="cuda")
+    maximum = x.amax(1).float()
+    log_sum = torch.logsumexp((x.double() - maximum[:, None]), 1).float()
+    dx = functions.token_log_prob_backward(g, x, index, maximum, log_sum)
+    for some in torch.arange(rows, device="cuda").split(max(1, 2**24 // cols)):
+        exact = torch.log_softmax(x[some].double(), 1)
+        p = exact.exp()
+        at = exact.gather(1, index[some, None])[:, 0]
+        near = {"rtol": 1e-6, "atol": 1e-6}
+        torch.testing.assert_close(log_p[some].double(), at, **near)
+        torch.testing.assert_close(loss[some].double(), -at, **near)
+        torch.testing.assert_close(entropy[some].double(), torch.special.entr(p).sum(1), **near)
+        right = torch.logsumexp(x[some].double(), 1)
+        torch.testing.assert_close(sums[some].double(), right, **near)
+        right = -g[some, None] * p
+        right.scatter_add_(1, index[some, None], g[some, None].double())
+        limit = {torch.float32: 2e-6}.get(dtype, torch.finfo(dtype).eps)
+        assert (dx[some] - right).abs().max() <= limit * right.abs().max()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("cols", [64, 5003, 50_257, 151_936])
+def test_a_row_has_the_same_bits_in_any_batch(cols, dtype):
+    x = torch.randn(2000, cols, device="cuda").to(dtype)
+    index = torch.randint(cols, (2000,), device="cuda")
+    many = functions.token_log_prob_entropy(x, index)
+    for rows in (slice(0, 1), slice(3, 67), slice(1500, 2000)):
+        shifted = torch.empty(x[rows].numel() + 1, dtype=dtype, device="cuda")[1:]
+        few = functions.token_log_prob_entropy(
+            shifted.view(-1, cols).copy_(x[rows]), index[rows].contiguous()
+        )
+        for a, b in zip(many, few, strict=True):
+            assert torch.equal(a[rows], b)
+
+
+def test_a_graph_may_be_replayed_beside_eager_calls():
+    x = torch.randn(8, 151_936, device="cuda")
+    index = torch.randint(151_936, (8,), device="cuda")
+    right = functions.token_log_prob(x, index)
+    graph, out = torch.cuda.CUDAGraph(), torch.empty_like(right)
+    with torch.cuda.graph(graph):
+        for _ in range(20):
+            functions.token_log_prob(x, index, out)
+    side = torch.cuda.Stream()
+    for _ in range(50):
+        graph.replay()
+        with torch.cuda.stream(side):
+            assert torch.equal(functions.token_log_prob(x, index), right)
+    torch.cuda.synchronize()
+    assert torch.equal(out, right)
