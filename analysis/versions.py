@@ -43,6 +43,7 @@ STEPS: tuple[Callable[[Row], Row], ...] = (
         renamed_flag(row, "faster_than_copy", "faster_than_roofline")
         | {"baseline": "torch_softmax"}
     ),
+    with_values(special_rows_right="", special_rows_wrong=""),
 )
 # Columns by which tables before version 8 show their version, the newest first.
 SHOWN_BY = {7: "switches", 6: "meet_us", 5: "package_versions", 4: "copy_block_bytes"}

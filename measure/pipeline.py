@@ -166,7 +166,9 @@ class _Run(NamedTuple):
         ordinary, special = edge_cases.check(point, self.device, call, first)
         _end_if_wrong("edge case", ordinary)
         _end_if_wrong("integrity", self.replaced())
-        row["message"] = f"wrong on special values: {special}" if special else ""
+        row |= edge_cases.columns(special)
+        wrong = edge_cases.first_problem(special)
+        row["message"] = f"wrong on special values: {wrong}" if wrong else ""
         return accuracy
 
 
@@ -206,7 +208,8 @@ def _needed_bytes(rows: int, point: Point, device: Device) -> int:
     operation = point.operation
     # copies to compare, and a mask
     needed += sum(operand.bytes(rows, point.N, itemsize) for operand in operation.inputs) + matrix
-    needed += operation.baseline_matrices * itemsize * matrix
+    allocated = operation.baseline_matrices * itemsize + operation.baseline_float32_matrices * 4
+    needed += allocated * matrix
     # ten arrays of float64, and as many again for each further matrix that is read
     checked = min(matrix, correctness.ELEMENTS_CHECKED)
     return needed + 80 * sum(operand.is_matrix for operand in operation.inputs) * checked

@@ -117,6 +117,8 @@ class Operation:
     elements, uniform on [0, N).
     ``undefined(x, draw)``: a description, and inputs that have no finite result in some rows: x has
     rows of -inf alone, and rows with one infinity or NaN. None: ``inputs_of`` makes them from x.
+    ``special_rows(x, draw)``: inputs by the name of what is special in some of their rows, beside
+    those that all operations have; x is of normal numbers. Names have no semicolon.
     ``exact(*inputs, dtype)``: the result for inputs in float64, or int64, where the point has this
     dtype: an ``Exact``, or a tuple with one for each output.
     ``baseline(*inputs, out)``: torch's own way, which writes to ``out``.
@@ -131,6 +133,7 @@ class Operation:
     baseline_variant: str = ""  # variant that calls the baseline; "": torch_ and the operation
     watched: tuple[str, ...] = ()  # torch's functions that those below call; no kernel may replace
     undefined: Callable[..., tuple[str, Inputs]] | None = None
+    special_rows: "Callable[..., dict[str, Inputs]] | None" = None
     # The fastest way to move the same bytes: "copy" one matrix, "add" two into a third, or "read"
     # one. It reads the first inputs that are matrices, and writes the first output that is one.
     roofline: str = "copy"
@@ -138,6 +141,7 @@ class Operation:
     # result: "read_meet_write" a matrix, or "read_meet". None: each element can be written at once.
     meeting_roofline: str | None = "read_meet_write"
     baseline_matrices: int = 0  # (M, N) of the point's dtype, that the baseline allocates in a call
+    baseline_float32_matrices: int = 0  # … and of float32
     name: str = ""  # its file's
 
     def __post_init__(self):

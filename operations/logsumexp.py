@@ -1,29 +1,34 @@
-"""logsumexp: y = max x + log Σ exp(x - max x) of each row, one value per row."""
+"""logsumexp: y = max x + log Σ exp(x - max x) of each row, one value per row, in float32."""
 
 import torch
 
-from . import FAST_EXP, ROUNDOFF, SMALLEST_NORMAL, STEPS, Exact, Operand, Operation, Output
+from . import FAST_EXP, ROUNDOFF, STEPS, Exact, Operation, _logits
 
 
 def exact(x: torch.Tensor, dtype: torch.dtype) -> Exact:
     y, maximum = torch.logsumexp(x, dim=1), x.amax(dim=1)
     # Rounding the argument of exp counts as in softmax, in proportion to each share of the sum.
-    distance = (maximum[:, None] - x).clamp(max=1 / SMALLEST_NORMAL)
-    argument = (torch.softmax(x, dim=1) * distance).sum(dim=1)
+    argument = (torch.softmax(x, dim=1) * _logits.distance_from(maximum, x)).sum(dim=1)
     steps = argument + maximum.abs() + (y - maximum).abs()
-    # torch rounds every step to the dtype: x - max x, the exponentials, their sum, its logarithm.
-    rounded = torch.finfo(dtype).eps / 2 * (2 + argument + (y - maximum).abs())
-    return Exact(y, FAST_EXP + STEPS * ROUNDOFF * steps + rounded, y.abs().clamp(min=1.0))
+    return Exact(y, FAST_EXP + STEPS * ROUNDOFF * steps, y.abs().clamp(min=1.0))
+
+
+def special_rows(x: torch.Tensor, draw) -> dict:
+    """Return those of rows with a token, except a token of -inf: no logit differs from others."""
+    rows = _logits.special_rows(lambda x, index, draw: (x,))(x, draw)
+    del rows["target -inf"]
+    return rows
 
 
 OPERATION = Operation(
-    inputs=(Operand("x"),),
-    outputs=(Output("y", ("M",)),),
+    inputs=(_logits.X,),
+    outputs=(_logits.value("y"),),
     inputs_of=lambda x, draw: (x,),
+    special_rows=special_rows,
     exact=exact,
-    baseline=lambda x, out: torch.logsumexp(x, dim=-1, out=out),
-    baseline_variant="torch_softmax",
-    baseline_matrices=1,  # x - max x
+    baseline=lambda x, out: torch.logsumexp(x.float(), dim=-1, out=out),
+    baseline_variant="torch_logits",
+    baseline_float32_matrices=2,  # x in float32, and x - max x
     aten=(
         "logsumexp.out",
         "amax.out",

@@ -43,20 +43,26 @@ def gpu_names(config: dict) -> list[str]:
     return list(dict.fromkeys(gpus.resolve(gpu) for gpu in wanted))
 
 
+def ops(config: dict) -> list[str]:
+    """Return the operations of a sweep."""
+    return [config["op"]] if isinstance(config["op"], str) else config["op"]
+
+
 def expand(config: dict, gpu: str) -> list[Point]:
     """Return every point of the sweep on one GPU, in the config's order, once per replicate."""
-    keys = ("op", "distribution", "seed", "blocks", "timeout_s")
+    keys = ("distribution", "seed", "blocks", "timeout_s")
     settings = {key: config[key] for key in keys}
     files = {kernels.add_variant(path): path for path in config["kernel_files"]}
     operation_files = {operations.add(path): path for path in config["operation_files"]}
-    if settings["op"] in operation_files:
-        settings["operation_files"] = (operation_files[settings["op"]],)
     points = {}
-    for shape in config["shapes"]:
+    for op, shape in itertools.product(ops(config), config["shapes"]):
+        settings |= {"op": op, "operation_files": ()}
+        if op in operation_files:
+            settings["operation_files"] = (operation_files[op],)
         variants = shape.get("variants", config["variants"])
-        variants = kernels.default_variants(config["op"], files) if variants == "all" else variants
+        variants = kernels.default_variants(op, files) if variants == "all" else variants
         # a sweep of one operation may be asked for another one, on the command line
-        variants = [name for name in variants if config["op"] in kernels.ops(name)]
+        variants = [name for name in variants if op in kernels.ops(name)]
         dtypes = shape.get("dtypes", config["dtypes"])
         matrices = _matrices(shape, dtypes, config["seed"])
         for (dtype, M, N), variant in itertools.product(matrices, variants):
@@ -72,7 +78,8 @@ def expand(config: dict, gpu: str) -> list[Point]:
             for point in attempts.latest(replicates, row_path):
                 points.setdefault(row_path(point), point)
     if not points:
-        raise ConfigError(f"no variant of the sweep {config['sweep']} computes {config['op']}")
+        every = " or ".join(ops(config))
+        raise ConfigError(f"no variant of the sweep {config['sweep']} computes {every}")
     return list(points.values())
 
 
@@ -172,15 +179,15 @@ def announce(config: dict, gpu: str, expanded: Sized, points: Sized) -> str:
     each = f", {replicates} replicates each" if replicates > 1 else ""
     note = f" ({left} left out: too large for it, see 'cpu' in the config)" if left else ""
     if names := _without_op(config):
-        note += f" ({', '.join(names)} left out: no {config['op']})"
+        note += f" ({', '.join(names)} left out: no {' or '.join(ops(config))})"
     return f"sweep {config['sweep']} on {gpu}: {count} points{each}{note}"
 
 
 def _without_op(config: dict) -> list[str]:
-    """Return the named variants that do not compute the operation of the sweep."""
+    """Return the named variants that compute no operation of the sweep."""
     lists = [config["variants"], *(shape.get("variants", "all") for shape in config["shapes"])]
     named = dict.fromkeys(name for names in lists if names != "all" for name in names)
-    return [name for name in named if config["op"] not in kernels.ops(name)]
+    return [name for name in named if kernels.ops(name).isdisjoint(ops(config))]
 
 
 def in_measuring_order(

@@ -108,9 +108,9 @@ def _bad_files(config: dict) -> list[str]:
 
 
 def _unknown_names(config: dict) -> list[str]:
-    if config["op"] not in operations.names():
-        op = config["op"]
-        return [f"  op: unknown value {op!r}{nearest(op, operations.names())}"]
+    ops = [config["op"]] if isinstance(config["op"], str) else config["op"]
+    if unknown := [op for op in ops if op not in operations.names()]:
+        return [f"  op: unknown value {op!r}{nearest(op, operations.names())}" for op in unknown]
     places = {"variants": config["variants"]}
     for index, shape in enumerate(config["shapes"]):
         places[f"shapes[{index}].variants"] = shape.get("variants", "all")

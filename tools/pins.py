@@ -18,7 +18,7 @@ from measure import ROOT
 
 CONDA_PYTHON = "3.12"
 # groups that a run does not need: pinned in pyproject.toml, not in the lock
-OPTIONAL = {"peers", "flaggems", "flashinfer"}
+OPTIONAL = {"peers", "flaggems", "trl", "flashinfer"}
 
 # group -> file of its conda environment, and who runs in it
 CONDA = {

@@ -1,4 +1,6 @@
-"""Print what README.md and docs/results.md say of the recorded rows: every number, losses included.
+"""Print what README.md, docs/results.md and docs/special_rows.md say of the recorded rows.
+
+Every number is printed, losses included.
 
 `python -m tools.results glance` prints one block, and `make docs` puts it between the comments that
 name the command.
@@ -8,7 +10,7 @@ import re
 
 import pandas as pd
 
-from analysis import frame, merge, ranking
+from analysis import frame, merge, ranking, special_rows
 from analysis.claims.claim import FAILS, HOLDS
 from analysis.markdown import counted, counts, number, percent, table, with_interval
 from analysis.schema import ITEMSIZE, OTHER_BOARD, SIZE, SWEEP_MATRIX
@@ -257,6 +259,7 @@ BLOCKS |= {
     "peers": peers,
     "backward": backward,
     "gpus": gpus,
+    "special_rows": special_rows.tables,
 }
 
 if __name__ == "__main__":

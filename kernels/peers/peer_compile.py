@@ -36,7 +36,8 @@ def _log_softmax_into(x: torch.Tensor, out: torch.Tensor) -> None:
 
 
 @functools.cache
-def _compiled(into: Callable, config: str) -> Callable:
+def compiled(into: Callable, config: str) -> Callable:
+    """Return a function, compiled in the mode of a config for every shape and stride."""
     from torch._inductor import config as inductor  # here, because the import is slow
 
     # By default Inductor starts a process for every core, which would disturb the timing.
@@ -48,7 +49,7 @@ def _compiled(into: Callable, config: str) -> Callable:
 def with_config(config: str) -> SimpleNamespace:
     """Return the functions of a config; see ``kernels.Variant``."""
     return compiled_variant(
-        lambda into, x: _compiled(into, config), _softmax_into, _log_softmax_into
+        lambda into, x: compiled(into, config), _softmax_into, _log_softmax_into
     )
 
 

@@ -38,10 +38,11 @@ def unsupported(x: torch.Tensor) -> str | None:
         return f"N = {cols}: QuACK takes multiples of {pack} {x.dtype} elements, {VEC_BYTES} bytes"
     if x.data_ptr() % VEC_BYTES or (x.shape[0] > 1 and x.stride(0) % pack):
         return f"x has rows that do not begin at multiples of {VEC_BYTES} bytes"
-    return _package.unsupported(x) or _too_long(cols * size, x.device)
+    return _package.unsupported(x) or too_long(cols * size, x.device)
 
 
-def _too_long(row_bytes: int, device: torch.device) -> str | None:
+def too_long(row_bytes: int, device: torch.device) -> str | None:
+    """Return None, or why no cluster holds a row of so many bytes."""
     gpu = torch.cuda.get_device_properties(device)
     if gpu.major < 8:
         return f"compute capability {gpu.major}.{gpu.minor}; QuACK needs 8.0"

@@ -3,7 +3,6 @@
 Bytes: on a GPU, torch reads a row once if it has at most 1024 elements or fits in shared memory,
 else two or three times. It writes once. Its backward of softmax first writes g·y, in the dtype, to
 a temporary matrix.
-Its logsumexp makes five passes, over a temporary matrix.
 Source: PyTorch's own operators.
 """
 
@@ -21,11 +20,6 @@ def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
 def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
     """Return the row log-softmax of x (M, N); see ``kernels.Variant``."""
     return torch.log_softmax(x, dim=-1, out=out)
-
-
-def logsumexp(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Return log Σ exp(x) of each row of x (M, N), of shape (M,); see ``kernels.Variant``."""
-    return torch.logsumexp(x, dim=-1, out=out)
 
 
 def _backward(function: Callable, out_name: str, g, y, out=None) -> torch.Tensor:

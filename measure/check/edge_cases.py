@@ -4,7 +4,7 @@ A kernel may be right only for the values of the point, for contiguous rows, or 
 cached results. So it is called with other matrices, all in one set of buffers. A kernel that
 recognises these very values is not detected. Ordinary values are random numbers of both
 distributions, also in padded rows and behind other work on the GPU. Special values are far from 0,
-infinite or NaN.
+infinite or NaN. An operation may add special rows of its own.
 """
 
 import itertools
@@ -20,6 +20,7 @@ from ..point import DISTRIBUTIONS, Point
 from . import correctness
 
 ORDINARY = 2  # the first cases; the others are special
+SEPARATOR = "; "  # between the names of special rows, in the columns of a row
 # Value of outputs before a call. Few results are exactly 2, and unlike NaN it does not tell the
 # kernel that it is checked.
 UNTOUCHED = 2.0
@@ -32,8 +33,8 @@ LARGE = 1e4  # exp overflows far below it; float16 ends at 65504
 
 def check(
     point: Point, device: Device, call: Call, inputs: Inputs
-) -> tuple[str | None, str | None]:
-    """Return what is wrong on ordinary values, and what on special values; None if nothing is.
+) -> tuple[str | None, dict[str, str | None]]:
+    """Return what is wrong on ordinary values, and on special ones by name; None: nothing is.
 
     Special values are tried only if ordinary values pass. ``inputs``: those of the point itself.
     Edge cases have fewer rows than M, which every variant must accept.
@@ -43,11 +44,10 @@ def check(
     like = tensors_of((*first, out_like(point.op, first)))
     storage = [x.new_empty(2 * GUARD + x.numel() + len(x) * GUARD) for x in like]
 
-    def first_problem(cases: list[tuple]) -> str | None:
-        problems = ((name, _problem(point, call, storage, gap, x)) for name, gap, x in cases)
-        return next((f"{name}: {problem}" for name, problem in problems if problem), None)
+    def problems(cases: list[tuple]) -> dict[str, str | None]:
+        return {name: _problem(point, call, storage, gap, x) for name, gap, x in cases}
 
-    ordinary = first_problem(cases[:ORDINARY])
+    ordinary = first_problem(problems(cases[:ORDINARY]))
     if ordinary is None and not device.is_cpu:
         # Behind other work, a kernel on another stream would read the buffers too early, where the
         # values of the latest case still are.
@@ -55,7 +55,19 @@ def check(
         torch.cuda._sleep(BUSY_CYCLES)
         problem = _problem(point, call, storage, 0, first) or _unfinished(point, call, inputs)
         ordinary = problem and f"behind other work: {problem}"
-    return ordinary, None if ordinary else first_problem(cases[ORDINARY:])
+    return ordinary, {} if ordinary else problems(cases[ORDINARY:])
+
+
+def first_problem(problems: dict[str, str | None]) -> str | None:
+    """Return the first problem, with its name, or None if there is none."""
+    return next((f"{name}: {problem}" for name, problem in problems.items() if problem), None)
+
+
+def columns(special: dict[str, str | None]) -> dict[str, str]:
+    """Return the columns of a row that name the special rows on which a variant is right, wrong."""
+    right = SEPARATOR.join(name for name, problem in special.items() if not problem)
+    wrong = SEPARATOR.join(name for name, problem in special.items() if problem)
+    return {"special_rows_right": right, "special_rows_wrong": wrong}
 
 
 def _unfinished(point: Point, call: Call, inputs: Inputs) -> str | None:
@@ -193,8 +205,13 @@ def draw_cases(point: Point, device: torch.device) -> list[tuple[str, int, Input
         ("rows with -inf", 0, masked, draw_other),
     ]
     drawn = [(name, gap, operation.inputs_of(x.to(dtype), d)) for name, gap, x, d in cases]
+    name, undefined = "rows without a result", undefined.to(dtype)
     if operation.undefined:
-        name, inputs = operation.undefined(undefined.to(dtype), draw_other)
-        return [*drawn, (name, 0, inputs)]
-    inputs = operation.inputs_of(undefined.to(dtype), draw_other)
-    return [*drawn, ("rows without a result", 0, inputs)]
+        name, inputs = operation.undefined(undefined, draw_other)
+    else:
+        inputs = operation.inputs_of(undefined, draw_other)
+    drawn.append((name, 0, inputs))
+    if operation.special_rows:
+        own = operation.special_rows(random("normal").to(dtype), draw_other)
+        drawn += [(name, 0, inputs) for name, inputs in own.items()]
+    return drawn

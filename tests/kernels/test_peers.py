@@ -11,7 +11,7 @@ import kernels
 from kernels.peers import _package
 from measure import status
 from tests.kernels.helpers.fake_peers import fake, fake_tileops
-from tests.kernels.helpers.variants import PEERS
+from tests.kernels.helpers.variants import PEERS, PEERS_OF_LOGITS
 from tools import pins
 
 PACKAGES = {  # variant -> module that it needs
@@ -21,11 +21,16 @@ PACKAGES = {  # variant -> module that it needs
     "peer_helion": "helion",
     "peer_flashinfer": "flashinfer",
     "peer_tileops": "tileops",
+    "peer_trl": "trl",
+    "peer_liger_logits": "liger_kernel",
+    "peer_quack_logits": "quack",
+    "peer_quack_return_dx": "quack",
 }
 COMPILERS = {"peer_tileops": {"tilelang"}}  # imported beside the package
 GROUPS = {  # the others': --group peers
     "peer_flaggems": "--no-deps --group flaggems",
     "peer_flashinfer": "--no-deps --group flashinfer",
+    "peer_trl": "--no-deps --group trl",
 }
 CONFIGS = ["peer_compile__max", "peer_helion__pretuned"]  # one case each, in `make test-all`
 
@@ -100,7 +105,7 @@ def test_an_absent_package_is_unavailable_and_says_how_to_get_it(name, package, 
 
 
 def test_every_package_of_a_peer_is_pinned_in_its_group():
-    for name in PEERS:
+    for name in (*PEERS, *PEERS_OF_LOGITS):
         group = pins.groups()[GROUPS.get(name, "peers").split()[-1]]
         pinned = {requirement.name.replace("-", "_") for requirement in group}
         needed = kernels.packages(name) - set(sys.stdlib_module_names) - {"torch", "kernels"}

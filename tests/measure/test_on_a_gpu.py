@@ -23,7 +23,7 @@ MAY_BE_EMPTY |= {"meet_us", "meet_form", "of_meet"}  # but for few long rows
         ("triton_backward", "log_softmax_backward", "float32", {"cuda_core", "nvrtc"}),
         ("torch_softmax", "softmax_backward", "bfloat16", {"cuda_core", "nvrtc", *COMPILED}),
         (
-            *("torch_softmax", "logsumexp", "float32"),
+            *("torch_logits", "logsumexp", "float32"),
             {"cuda_core", "nvrtc", "max_row_sum_error", *COMPILED},
         ),
     ],
@@ -61,7 +61,7 @@ def test_a_matrix_beyond_the_cache_has_no_warm_time_and_does_not_beat_the_copy(b
 # One that writes rows, and one that writes a value per row.
 @pytest.mark.parametrize(
     ("variant", "op", "least"),
-    [("frontier", "softmax", 0.3), ("torch_softmax", "logsumexp", 0)],
+    [("frontier", "softmax", 0.3), ("torch_logits", "logsumexp", 0)],
 )
 def test_few_long_rows_have_a_second_roofline(bench, variant, op, least):
     first, second, _ = bench.replicates(variant, M=4, N=131072, op=op, **AUTO)

@@ -134,6 +134,19 @@ def test_another_operation_plans_the_variants_that_compute_it():
         expand(op="softmax_backward", shapes=[shape | {"variants": ["triton_fused"]}])
 
 
+def test_a_sweep_of_several_operations_plans_each_with_the_variants_that_compute_it():
+    named = ["torch_softmax", "triton_fused", "triton_backward", "torch_logits"]
+    change = {"op": ["softmax", "softmax_backward"], "variants": named}
+    found = expand(**change, shapes=[{"M": 4, "N": 8}])
+    pairs = {(point.op, point.variant) for point in found}
+    assert pairs == {
+        *(("softmax", name) for name in ("torch_softmax", "triton_fused")),
+        *(("softmax_backward", name) for name in ("torch_softmax", "triton_backward")),
+    }
+    line = planned.announce(DEFAULT | change, "h200", found, found)
+    assert line.endswith("(torch_logits left out: no softmax or softmax_backward)")
+
+
 RANDOM = overlay("random")
 PINNED = [("float32", 2178697, 121), ("float16", 2, 733861), ("bfloat16", 160, 1397)]
 

@@ -56,6 +56,8 @@ RANDOM = {"random": 9, "M": RANGE, "N": RANGE, "elements": RANGE}
         ({"shapes": [RANDOM | {"M": {"from": 1}}]}, "shapes[0].M: missing to"),
         ({"shapes": [4]}, "shapes[0] = 4: must be a table, as {key: value}"),
         ({"op": "log_sotfmax"}, "op: unknown value 'log_sotfmax'; did you mean 'log_softmax'?"),
+        ({"op": ["softmax", "log_sotfmax"]}, "op: unknown value 'log_sotfmax'; did you mean"),
+        ({"op": []}, "op = []: the list is empty"),
         ({"shapes": [{"M": 4, "N": [8, -8]}]}, "shapes[0].N[1] = -8: must be at least 1"),
         ({"shapes": [{"M": "4", "N": 8}]}, "so write them into a file for --configfile"),
         ({"timeout_s": float("nan")}, "timeout_s = nan: must be a finite number"),

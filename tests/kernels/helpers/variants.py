@@ -23,8 +23,9 @@ FRONTIER = [name for name in IN_CUDA if "softmax" in kernels.ops(name)]
 # Kernels that were handed in. Nothing is expected of them by name, and they may refuse any input.
 CONTRIBUTED = in_family("contributed")
 
-# Kernels of other projects, tested in test_peers.py and test_peers_gpu.py.
-PEERS = in_family("peers")
+# Kernels of other projects, tested in test_peers.py and test_peers_gpu.py: softmax, and others.
+PEERS = [name for name in in_family("peers") if "softmax" in kernels.ops(name)]
+PEERS_OF_LOGITS = [name for name in in_family("peers") if name not in PEERS]
 OURS = [name for name in kernels.names("softmax") if name not in PEERS and name not in FRONTIER]
 OURS += ["frontier"]  # test_emulated.py and test_frontier_gpu.py test its parts in every config
 
@@ -36,7 +37,7 @@ def loaded(name: str) -> kernels.Variant:
     try:
         return kernels.load(name)
     except ImportError as error:
-        if kernels.split_config(name)[0] not in (*PEERS, *CONTRIBUTED):
+        if kernels.split_config(name)[0] not in (*PEERS, *PEERS_OF_LOGITS, *CONTRIBUTED):
             raise
         pytest.skip(f"{name}: {error}")
 

@@ -1,0 +1,62 @@
+"""Which variant is right on which special row: a table for each operation, from rows."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import pandas as pd
+
+from analysis import palette
+from analysis.markdown import counted, table
+
+SEPARATOR = "; "  # between names, as measure/check/edge_cases.py writes them
+RIGHT, WRONG = "special_rows_right", "special_rows_wrong"
+NOTE = (
+    "An empty cell: no checked row was long enough. "
+    "“wrong in 2 of 8”: of the sizes, dtypes and GPUs that were checked."
+)
+
+
+def tables(rows: pd.DataFrame) -> str:
+    """Return a heading and a table for each operation of which rows name special rows.
+
+    A table has a line for each special row, and a column for each variant.
+    """
+    rows = rows[(rows[RIGHT] != "") | (rows[WRONG] != "")]
+    # one line where several sweeps list a process
+    rows = rows.drop_duplicates("process")
+    parts = (f"### {op}\n\n{_table(part)}" for op, part in rows.groupby("op"))
+    return "\n\n".join([*parts, NOTE]) if len(rows) else "No recorded row names special rows yet."
+
+
+def _table(rows: pd.DataFrame) -> str:
+    variants = sorted(set(rows["variant"]), key=palette.order)
+    counts = {name: _counts(rows[rows["variant"] == name]) for name in variants}
+    lines = []
+    for special in _order(rows):
+        cells = (_cell(*(count[special] for count in counts[name])) for name in variants)
+        lines.append([special, *cells])
+    checked = [counted(len(rows[rows["variant"] == name]), "point") for name in variants]
+    heads = ["special rows", *(f"`{name}`" for name in variants)]
+    return table(heads, [*lines, ["checked", *checked]])
+
+
+def _names(cell: str) -> list[str]:
+    return [name for name in cell.split(SEPARATOR) if name]
+
+
+def _counts(rows: pd.DataFrame) -> tuple[Counter, Counter]:
+    """Return how often a variant was right, and wrong, by the name of the special rows."""
+    return tuple(Counter(rows[column].map(_names).explode().dropna()) for column in (RIGHT, WRONG))
+
+
+def _cell(right: int, wrong: int) -> str:
+    if not wrong:
+        return "right" if right else ""
+    return f"**wrong** in {wrong} of {right + wrong}" if right else "**wrong**"
+
+
+def _order(rows: pd.DataFrame) -> Iterable[str]:
+    """Return the names in the order of the checks, which rows without a wrong one have."""
+    longest_first = rows[RIGHT].str.len().sort_values(ascending=False, kind="stable").index
+    cells = [rows.loc[index, column] for column in (RIGHT, WRONG) for index in longest_first]
+    return dict.fromkeys(name for cell in cells for name in _names(cell))

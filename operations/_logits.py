@@ -1,0 +1,141 @@
+"""What the operations on logits share: operands, bounds of errors, special rows.
+
+A row of x holds the logits of a token. Whatever the dtype of x, values of rows are float32.
+"""
+
+from collections.abc import Callable
+
+import torch
+
+from . import FAST_EXP, ROUNDOFF, SMALLEST_NORMAL, STEPS, Exact, Inputs, Operand, Output
+
+X = Operand("x")
+INDEX = Operand("index", ("M",), "int64")
+TARGET = Operand("target", ("M",), "int64")
+G = Operand("g", ("M",), "float32")  # the gradient with respect to the value of a row
+SAVED = Operand("maximum", ("M",), "float32"), Operand("log_sum", ("M",), "float32")
+DX = Output("dx", row_terms=lambda dx: dx)
+
+IGNORE_INDEX = -100  # torch's default: a row with this target has loss 0 and gradient 0
+FIRST = 1, 32, 1024, 2048, 16384  # lengths of masks that fill whole blocks of published kernels
+CHUNK = 2**24  # elements that are reduced at a time in float64
+
+
+def value(name: str) -> Output:
+    """Return the description of an output with a value for each row."""
+    return Output(name, ("M",), "float32")
+
+
+def distance_from(maximum: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """Return how far each logit is below (M,) maxima, finite also for -inf."""
+    return (maximum[:, None] - x).clamp(max=1 / SMALLEST_NORMAL)
+
+
+def exact_log_prob(x: torch.Tensor, index: torch.Tensor) -> Exact:
+    """Return the log-probability of the element at ``index`` of each row."""
+    log_p = torch.log_softmax(x, dim=1)
+    y = log_p.gather(1, index[:, None])[:, 0]
+    # Rounding the argument of exp counts in proportion to each share of the sum.
+    argument = (log_p.exp() * distance_from(x.amax(dim=1), x)).sum(dim=1)
+    bound = FAST_EXP + STEPS * ROUNDOFF * (argument + y.abs())
+    return Exact(y, bound, y.abs().clamp(min=1.0))
+
+
+def exact_loss(x: torch.Tensor, target: torch.Tensor) -> Exact:
+    """Return the loss of each row: 0 where the target is IGNORE_INDEX."""
+    ignored = target == IGNORE_INDEX
+    y, bound, scale = exact_log_prob(x, target.masked_fill(ignored, 0))
+    return Exact((-y).masked_fill(ignored, 0.0), bound.masked_fill(ignored, 0.0), scale)
+
+
+def exact_gradient(
+    g: torch.Tensor,
+    x: torch.Tensor,
+    index: torch.Tensor,
+    maximum: torch.Tensor,
+    log_sum: torch.Tensor,
+    dtype: torch.dtype,
+) -> Exact:
+    """Return g · (1[n = index] - p), p = exp(x - maximum - log_sum)."""
+    g, maximum, log_sum = g[:, None], maximum[:, None], log_sum[:, None]
+    log_p = x - maximum - log_sum
+    p, at_index = log_p.exp(), torch.arange(x.shape[1], device=x.device) == index[:, None]
+    distance = distance_from(maximum[:, 0], x)
+    bound = p * (FAST_EXP + STEPS * ROUNDOFF * (1 + distance + log_sum.abs()))
+    # At the index 1 - p may almost vanish, and both terms are rounded.
+    bound = g.abs() * (bound + STEPS * ROUNDOFF * at_index) + SMALLEST_NORMAL * (1 + g.abs())
+    scale = (g.abs() * (p + at_index.double())).clamp(min=torch.finfo(dtype).tiny)
+    return Exact(g * torch.where(at_index, -torch.expm1(log_p), -p), bound, scale)
+
+
+def exact_loss_gradient(g, x, target, maximum, log_sum, dtype: torch.dtype) -> Exact:
+    """Return g · (p - 1[n = target]), as of ``exact_gradient``; 0 for ignored rows."""
+    y, bound, scale = exact_gradient(-g, x, target, maximum, log_sum, dtype)
+    ignored = (target == IGNORE_INDEX)[:, None]
+    return Exact(y.masked_fill(ignored, 0.0), bound.masked_fill(ignored, 0.0), scale)
+
+
+def saved(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return what a forward saves of each row: its maximum, and log Σ exp(x - maximum)."""
+    maxima, log_sums = [], []
+    for rows in x.split(max(1, CHUNK // x.shape[1])):
+        wide = rows.double()
+        maxima.append(wide.amax(dim=1))
+        log_sums.append(torch.logsumexp(wide - maxima[-1][:, None], dim=1))
+    return torch.cat(maxima).float(), torch.cat(log_sums).float()
+
+
+def log_probs(x: torch.Tensor, maximum: torch.Tensor, log_sum: torch.Tensor) -> torch.Tensor:
+    """Return log(softmax) in float32 from what a forward saved, in two passes of torch."""
+    return (x - maximum[:, None]).sub_(log_sum[:, None])
+
+
+def log_softmax_gradient(grad: torch.Tensor, log_p: torch.Tensor, out: torch.Tensor) -> None:
+    """Write the gradient by x to ``out``, from that by log p, as torch.autograd computes it."""
+    backward = torch._log_softmax_backward_data
+    if out.dtype == torch.float32:
+        backward(grad, log_p, 1, torch.float32, out=out)
+    else:
+        out.copy_(backward(grad, log_p, 1, torch.float32))
+
+
+Make = Callable[..., Inputs]
+
+
+def drawn(make: Make, index: Operand = INDEX) -> Callable:
+    """Return ``inputs_of``; ``make(x, index, draw)`` returns the inputs for some logits."""
+    return lambda x, draw: make(x, draw(index), draw)
+
+
+def special_rows(make: Make, index: Operand = INDEX) -> Callable:
+    """Return the function for special rows, by name; ``make``: as of ``drawn``.
+
+    Every second row is special, from the first on. Where a mask is not about the target, the target
+    is finite. Only those with a target have rows in which it is -inf or ignored.
+    """
+
+    def rows(x: torch.Tensor, draw) -> dict[str, Inputs]:
+        cols, targets = x.shape[1], draw(index)
+        columns = torch.arange(cols, device=x.device)
+        special = (torch.arange(len(x), device=x.device) % 2 == 0)[:, None]
+        found = {}
+
+        def add(name: str, mask: torch.Tensor, fill: float, targets: torch.Tensor = targets):
+            found[name] = make(x.masked_fill(mask & special, fill), targets, draw)
+
+        add("some -inf", (columns - targets[:, None]) % 3 == 1, -torch.inf)
+        for count in (count for count in FIRST if count < cols):
+            add(f"first {count} -inf", columns < count, -torch.inf, targets.clamp(min=count))
+        late = targets.clamp(min=cols // 2)  # behind the first blocks
+        add("one finite", columns != late[:, None], -torch.inf, late)
+        add("target -inf", columns == targets[:, None], -torch.inf)
+        add("all -inf", columns >= 0, -torch.inf)
+        add("+inf", columns == cols // 2, torch.inf)
+        add("NaN", columns == cols - 1, torch.nan)
+        if index is TARGET:
+            found["ignored target"] = make(
+                x, targets.masked_fill(special[:, 0], IGNORE_INDEX), draw
+            )
+        return found
+
+    return rows

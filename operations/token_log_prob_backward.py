@@ -1,0 +1,38 @@
+"""token_log_prob_backward: the gradient g · (1[n = index] - p) with respect to x.
+
+p = exp(x - maximum - log_sum), from what the forward saved of each row: its maximum, and
+log_sum = log Σ exp(x - maximum). g is the gradient with respect to the row's value.
+"""
+
+import torch
+
+from . import Operation, _logits
+
+
+def make(x: torch.Tensor, index: torch.Tensor, draw) -> tuple[torch.Tensor, ...]:
+    return draw(_logits.G), x, index, *_logits.saved(x)
+
+
+def baseline(g, x, index, maximum, log_sum, out: torch.Tensor) -> None:
+    """Call what torch.autograd calls; log p, which it saves, follows from the other inputs."""
+    log_p = _logits.log_probs(x, maximum, log_sum)
+    grad = torch.zeros_like(log_p).scatter_add_(1, index[:, None], g[:, None])
+    _logits.log_softmax_gradient(grad, log_p, out)
+
+
+OPERATION = Operation(
+    inputs=(_logits.G, _logits.X, _logits.INDEX, *_logits.SAVED),
+    outputs=(_logits.DX,),
+    inputs_of=_logits.drawn(make),
+    special_rows=_logits.special_rows(make),
+    exact=_logits.exact_gradient,
+    baseline=baseline,
+    baseline_variant="torch_logits",
+    baseline_float32_matrices=3,  # log p, and the gradients by it and by x
+    aten=(
+        *("sub.Tensor", "sub_.Tensor", "zeros_like", "scatter_add_"),
+        *("_log_softmax_backward_data", "_log_softmax_backward_data.out"),
+    ),
+    watched=("torch._log_softmax_backward_data", "torch.zeros_like", "torch.Tensor.scatter_add_"),
+    meeting_roofline=None,
+)
