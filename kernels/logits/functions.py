@@ -6,7 +6,10 @@ x (M, N) is on the current GPU, with any row stride. Indices are int64, and valu
 import torch
 from torch import Tensor
 
+from ..tensors import empty_output
 from . import Options, RowTensors, launch
+
+LOSS = Options("CrossEntropy", ignore_index=-100)  # torch's default
 
 
 def _new_values(x: Tensor) -> Tensor:
@@ -39,22 +42,17 @@ def token_log_prob_entropy(
 def cross_entropy(x: Tensor, target: Tensor, out: Tensor | None = None) -> Tensor:
     """Return the loss of each row with its ``target`` (M,), (M,)."""
     out = _new_values(x) if out is None else out
-    launch.forward(Options("CrossEntropy"), RowTensors(x, target), out)
+    launch.forward(LOSS, RowTensors(x, target), out)
     return out
-
-
-def _gradient(operation: str, g, x, index, maximum, log_sum, out=None) -> Tensor:
-    """Return the gradient with respect to x, (M, N), from g (M,) and what a forward saved."""
-    dx = torch.empty_like(x, memory_format=torch.contiguous_format) if out is None else out
-    launch.backward(Options(operation), RowTensors(x, index), dx, g, maximum, log_sum)
-    return dx
 
 
 def token_log_prob_backward(
     g: Tensor, x: Tensor, index: Tensor, maximum: Tensor, log_sum: Tensor, out: Tensor | None = None
 ) -> Tensor:
-    """Return g · (1[n = index] - softmax(x)), (M, N)."""
-    return _gradient("TokenLogProb", g, x, index, maximum, log_sum, out)
+    """Return g · (1[n = index] - softmax(x)), (M, N), from g (M,) and what a forward saved."""
+    dx = empty_output(x, out)
+    launch.backward(Options("TokenLogProb"), RowTensors(x, index), dx, g, maximum, log_sum)
+    return dx
 
 
 def cross_entropy_backward(
@@ -65,5 +63,18 @@ def cross_entropy_backward(
     log_sum: Tensor,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Return g · (softmax(x) - 1[n = target]), (M, N)."""
-    return _gradient("CrossEntropy", g, x, target, maximum, log_sum, out)
+    """Return g · (softmax(x) - 1[n = target]), (M, N), from g (M,) and what a forward saved."""
+    dx = empty_output(x, out)
+    launch.backward(LOSS, RowTensors(x, target), dx, g, maximum, log_sum)
+    return dx
+
+
+def cross_entropy_and_gradient(
+    x: Tensor, target: Tensor, g: Tensor, out: tuple[Tensor, Tensor] | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return the loss of each row (M,), and g · (softmax(x) - 1[n = target]), (M, N)."""
+    loss, dx = out or (_new_values(x), empty_output(x, None))
+    tensors, sums = RowTensors(x, target), x.new_empty((2, len(x)), dtype=torch.float32)
+    launch.forward(LOSS, tensors, loss, sums=sums)
+    launch.backward(LOSS, tensors, dx, g, sums)
+    return loss, dx
