@@ -1,7 +1,7 @@
-"""cross_entropy_and_gradient: each row's loss, and the gradient g · (p - 1[n = target]), in a call.
+"""cross_entropy_and_gradient: each row's loss, and its gradient p - 1[n = target], in one call.
 
-It is what a training step needs where g, the gradient with respect to each loss, is known before
-the losses are, as for their mean. A row with the target -100 has loss and gradient 0.
+It is what a training step needs where the gradient with respect to each loss is known before the
+losses are, as for their sum. A row with the target -100 has loss and gradient 0.
 """
 
 import torch
@@ -12,27 +12,25 @@ from .cross_entropy_backward import loss_gradient
 
 
 def make(x: torch.Tensor, target: torch.Tensor, draw) -> tuple[torch.Tensor, ...]:
-    return x, target, draw(_logits.G)
+    return x, target
 
 
-def exact(
-    x: torch.Tensor, target: torch.Tensor, g: torch.Tensor, dtype: torch.dtype
-) -> tuple[Exact, Exact]:
+def exact(x: torch.Tensor, target: torch.Tensor, dtype: torch.dtype) -> tuple[Exact, Exact]:
     maximum = x.amax(dim=1)
     log_sum = torch.logsumexp(x - maximum[:, None], dim=1)
-    dx = _logits.exact_loss_gradient(g, x, target, maximum, log_sum, dtype)
+    dx = _logits.exact_loss_gradient(x.new_ones(len(x)), x, target, maximum, log_sum, dtype)
     return _logits.exact_loss(x, target), dx
 
 
-def baseline(x, target, g, out: tuple[torch.Tensor, torch.Tensor]) -> None:
+def baseline(x, target, out: tuple[torch.Tensor, torch.Tensor]) -> None:
     """Call what the forward and the backward of torch's cross_entropy call."""
     log_p = torch.log_softmax(x, dim=1, dtype=torch.float32)
     out[0].copy_(functional.nll_loss(log_p, target, reduction="none"))
-    loss_gradient(g, log_p, target, out[1])
+    loss_gradient(log_p.new_ones(len(x)), log_p, target, out[1])
 
 
 OPERATION = Operation(
-    inputs=(_logits.X, _logits.TARGET, _logits.G),
+    inputs=(_logits.X, _logits.TARGET),
     outputs=(_logits.value("loss"), _logits.DX),
     inputs_of=_logits.drawn(make, _logits.TARGET),
     special_rows=_logits.special_rows(make, _logits.TARGET),

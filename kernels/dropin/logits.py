@@ -9,25 +9,35 @@ of a derivative. Compilers see the operators ``softmax_bench::row_values`` and `
 import functools
 import importlib.util
 import logging
+import math
 from types import ModuleType
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 from torch.compiler import is_dynamo_compiling
 from torch.library import custom_op
 
 from ..contract import LONGEST_ROW, MAX_BLOCKS, MIN_CAPABILITY
 from ..logits import Options, RowTensors
 from ..tensors import DTYPES, current_device
-from .eligible import FAKE_TENSORS, TYPES, bypasses_dispatcher, torch_private, transforms
+from .eligible import (
+    FAKE_TENSORS,
+    TYPES,
+    bypasses_dispatcher,
+    constant,
+    torch_private,
+    transforms,
+)
 
-MAX_ROWS = MAX_BLOCKS // 2**11  # a row has 2^11 blocks at most
+BLOCK_BYTES = 16 * 1024  # of a gradient, that one block of the launch writes
 logger = logging.getLogger(__package__.partition(".")[0])
 _empty_cuda = torch_private("_C._dynamo.guards:_empty_strided_cuda")  # as in ``operation``
 _failed: set[tuple] = set()  # (operation, device, dtype, N), which torch computes from then on
 
-# The values, the entropies, and ``sums`` (2, M): maxima and log(Σ exp((x - max) / temperature)).
+# The values, the entropies, and ``sums`` (2, M): maxima and log(Σ exp((x - max) / temperature)); a
+# third row has the entropies once more, because callers may change what they get.
 Values = tuple[Tensor, Tensor, Tensor]
 
 
@@ -48,16 +58,27 @@ def _log_softmax(tensors: RowTensors, options: Options, sums: Tensor | None = No
     if options.operation.endswith("CrossEntropy"):
         used = used & (index.view(-1) != options.ignore_index)
     # Rows that are not used may hold anything, which no gradient may see.
-    x = torch.where(used[:, None], x.float(), 0.0)
+    x = torch.where(used[:, None], x if x.dtype is torch.float64 else x.float(), 0.0)
     inverse = 1 / options.temperature if temperature is None else 1 / temperature[:, None]
     if sums is None:
-        maxima = x.detach().amax(1) if x.shape[1] else x.new_full((len(x),), -torch.inf)
-        # A row of -inf alone has no distances, and a sum of 0.
-        distances = (x - maxima[:, None]).masked_fill(maxima[:, None] == -torch.inf, 0.0)
-        sums = torch.stack([maxima, torch.logsumexp(distances * inverse, 1)])
-    maxima, log_sums = sums
+        maxima, log_sums = _sums(x, inverse)
+    else:
+        maxima, log_sums, *_ = sums
     log_p = (x - maxima[:, None]) * inverse - log_sums[:, None]
     return LogSoftmax(used, maxima, log_sums, log_p, inverse)
+
+
+def _sums(x: Tensor, inverse: Tensor | float) -> tuple[Tensor, Tensor]:
+    """Return maxima, and log_sums: from the exps beside a maximum where that has nearly all."""
+    if not x.shape[1]:
+        return x.new_full((len(x),), -torch.inf), x.new_zeros(len(x))
+    maxima, where = x.detach().max(1, keepdim=True)
+    # A row of -inf alone has no distances, and a sum of 0.
+    distances = (x - maxima).masked_fill(maxima == -torch.inf, 0.0) * inverse
+    rest = distances.exp().scatter(1, where, 0.0).sum(1)
+    largest = distances.gather(1, where)[:, 0].expm1()  # 0, with the derivative of an exp
+    log_sums = (rest + largest).log1p()
+    return maxima[:, 0], log_sums.masked_fill(maxima[:, 0] == -torch.inf, 0.0)
 
 
 def _entropy(log_p: Tensor) -> Tensor:
@@ -66,7 +87,8 @@ def _entropy(log_p: Tensor) -> Tensor:
 
 def _columns(tensors: RowTensors) -> tuple[Tensor, Tensor]:
     """Return the index as (M, K), 0 where it is outside the row, and whether it is inside."""
-    index = tensors.index.view(len(tensors.x), -1)
+    rows = len(tensors.x)
+    index = tensors.index.reshape(rows, tensors.index.numel() // max(rows, 1))
     inside = (index >= 0) & (index < tensors.x.shape[1])
     return index.where(inside, 0), inside
 
@@ -75,7 +97,7 @@ def by_torch(tensors: RowTensors, options: Options) -> Values:
     """Return what the kernels compute, by torch."""
     x = tensors.x
     rows = _log_softmax(tensors, options)
-    used, entropies = rows.used, x.new_empty(0, dtype=torch.float32)
+    used, entropies = rows.used, None
     logsumexp = (rows.maxima[:, None] * rows.inverse)[:, 0] + rows.log_sums
     if options.operation == "LogSumExp":
         # The sum of a row with +inf is NaN, even if no element is.
@@ -91,17 +113,19 @@ def by_torch(tensors: RowTensors, options: Options) -> Values:
         if smoothing:
             first = (1 - smoothing) * first - smoothing * rows.log_p.mean(1)
         first = first + options.z_loss * logsumexp**2
-    first = torch.where(used.view(-1, *(1 for _ in first.shape[1:])), first, 0.0)
-    shape = first.shape if tensors.index is None else tensors.index.shape
-    return first.view(shape), entropies, torch.stack([rows.maxima, rows.log_sums])
+    if tensors.index is not None:  # of its shape, in new memory
+        used = used.view(-1, 1).expand(len(x), first.numel() // max(len(x), 1))
+        first, used = (each.reshape(tensors.index.shape) for each in (first, used))
+    sums = rows.maxima, rows.log_sums, *(() if entropies is None else (entropies,))
+    return torch.where(used, first, 0.0), entropies, torch.stack(sums)
 
 
 def gradient_by_torch(
-    g: Tensor, h: Tensor | None, tensors: RowTensors, saved: Values | None, options: Options
+    g: Tensor, h: Tensor | None, tensors: RowTensors, sums: Tensor | None, options: Options
 ) -> Tensor:
-    """Return the gradient by x, by torch; differentiable by g, h and, without ``saved``, by x."""
+    """Return the gradient by x, by torch; differentiable by g, h and, without ``sums``, by x."""
     x = tensors.x
-    rows = _log_softmax(tensors, options, None if saved is None else saved[2])
+    rows = _log_softmax(tensors, options, sums)
     p = rows.log_p.exp()
     if options.operation == "LogSumExp":
         dx = g[:, None] * p
@@ -117,14 +141,19 @@ def gradient_by_torch(
         dx = torch.zeros_like(p).scatter_add(1, columns, by_column * inside)
         dx = dx - p * by_column.sum(1, keepdim=True)
     if h is not None:
-        entropy = _entropy(rows.log_p) if saved is None else saved[1]
+        entropy = _entropy(rows.log_p) if sums is None else sums[2]
         from_mean = (rows.log_p + entropy[:, None]).masked_fill(p == 0, 0.0)
         dx = dx - h[:, None] * p * from_mean
     return torch.where(rows.used[:, None], dx * rows.inverse, 0.0).to(x.dtype)
 
 
-@functools.cache
+@constant
 def _runs_on(device: int) -> bool:
+    return _has_kernels(device)
+
+
+@functools.cache
+def _has_kernels(device: int) -> bool:
     if device < 0 or torch.cuda.get_device_capability(device) < MIN_CAPABILITY:
         return False
     return all(map(importlib.util.find_spec, ("cuda", "cuda.core")))
@@ -147,9 +176,14 @@ def _kernels() -> ModuleType:
     return launch
 
 
-def _may_launch(x: Tensor, options: Options) -> bool:
+def _may_launch(tensors: RowTensors, options: Options) -> bool:
+    x, index, *_ = tensors
     rows, cols = x.shape
-    if not (x.is_cuda and 0 < rows <= MAX_ROWS and 0 < cols <= LONGEST_ROW):
+    if not (x.is_cuda and rows and 0 < cols <= LONGEST_ROW) or x.is_neg():
+        return False
+    if rows * (cols * x.element_size() // BLOCK_BYTES + 2) > MAX_BLOCKS:
+        return False
+    if index is not None and not index.numel():
         return False
     return not _failed or (options.operation, x.get_device(), x.dtype, cols) not in _failed
 
@@ -174,8 +208,8 @@ def _on_device(x: Tensor, function, *arguments) -> None:
 
 def _empty(shape: tuple[int, ...], x: Tensor) -> Tensor:
     """Return a new contiguous tensor of float32 beside x, in a third of torch.empty's time."""
-    if _empty_cuda and len(shape) == 1 and x.is_cuda and x.get_device() == current_device():
-        return _empty_cuda[0]((shape[0],), (1,), torch.float32)  # not a torch.Size
+    if _empty_cuda and len(shape) < 2 and x.is_cuda and x.get_device() == current_device():
+        return _empty_cuda[0](tuple(shape), (1,) * len(shape), torch.float32)
     return torch.empty(shape, dtype=torch.float32, device=x.device)
 
 
@@ -189,9 +223,10 @@ def _new_values(tensors: RowTensors, options: Options) -> tuple[Tensor, Tensor |
 def values(tensors: RowTensors, options: Options, keeps_sums: bool = True) -> Values:
     """Return the values of each row, and what their gradient needs if ``keeps_sums``."""
     x = tensors.x
-    if _may_launch(x, options):
+    if _may_launch(tensors, options):
         first, entropies = _new_values(tensors, options)
-        sums = x.new_empty((2, len(x)), dtype=torch.float32) if keeps_sums else None
+        count = 2 if entropies is None else 3
+        sums = x.new_empty((count, len(x)), dtype=torch.float32) if keeps_sums else None
         try:
             _on_device(x, _kernels().forward, options, tensors, first, entropies, sums)
         except Exception as error:
@@ -202,10 +237,10 @@ def values(tensors: RowTensors, options: Options, keeps_sums: bool = True) -> Va
 
 
 def gradient(
-    g: Tensor | None,
+    g: Tensor,
     h: Tensor | None,
     tensors: RowTensors,
-    saved: Values,
+    sums: Tensor,
     options: Options,
     in_place: bool = False,
     g_scale: Tensor | None = None,
@@ -215,20 +250,22 @@ def gradient(
     g is one number for all rows if it has no dimension; ``g_scale``, one number, multiplies it.
     """
     x = tensors.x
-    first, entropies, sums = saved
-    g = torch.zeros_like(first) if g is None else g.contiguous()
-    if _may_launch(x, options):
+    if _may_launch(tensors, options) and not transforms():
+        g = g.contiguous().float()
         dx = x if in_place else torch.empty_like(x, memory_format=torch.contiguous_format)
-        of_entropy = None if h is None else (h.contiguous(), entropies)
+        of_entropy = None if h is None else (h.contiguous().float(), sums[2])
         arguments = options, tensors, dx, g, sums, None, of_entropy, g_scale
         try:
             _on_device(x, _kernels().backward, *arguments)
         except Exception as error:
             _note_failure(x, options, error)
         else:
+            if in_place:
+                torch.autograd.graph.increment_version(x)
             return dx
     g = g if g_scale is None else g * g_scale
-    return gradient_by_torch(g.expand(first.shape), h, tensors, saved, options)
+    shape = x.shape[:1] if tensors.index is None else tensors.index.shape
+    return gradient_by_torch(g.expand(shape), h, tensors, sums, options)
 
 
 class EagerValues(torch.autograd.Function):
@@ -237,22 +274,22 @@ class EagerValues(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, tensors: RowTensors, options: Options, in_place: bool):
         first, entropies, sums = values(tensors, options)
-        ctx.save_for_backward(x, *tensors[1:], entropies, sums)
+        ctx.save_for_backward(x, *tensors[1:], sums)
         ctx.options, ctx.in_place, ctx.shape = options, in_place, first.shape
         ctx.set_materialize_grads(False)
         return first, entropies
 
     @staticmethod
     def backward(ctx, g, h):
-        x, index, temperature, kept, entropies, sums = ctx.saved_tensors
+        x, index, temperature, kept, sums = ctx.saved_tensors
         if g is None and h is None:
             return (None,) * 4
         g = sums.new_zeros(ctx.shape) if g is None else g
         if torch.is_grad_enabled():  # the caller wants the derivative of this derivative
             tensors = RowTensors(x, index, temperature, kept)
             return gradient_by_torch(g, h, tensors, None, ctx.options), None, None, None
-        tensors, saved = RowTensors(x.detach(), index, temperature, kept), (g, entropies, sums)
-        return gradient(g, h, tensors, saved, ctx.options, ctx.in_place), None, None, None
+        tensors = RowTensors(x.detach(), index, temperature, kept)
+        return gradient(g, h, tensors, sums, ctx.options, ctx.in_place), None, None, None
 
 
 class EagerMean(torch.autograd.Function):
@@ -261,34 +298,38 @@ class EagerMean(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, tensors: RowTensors, options: Options, is_sum: bool):
         losses, _, sums = values(tensors, options)
-        means = mean_of_losses(losses, tensors, options, is_sum)
-        ctx.save_for_backward(x, tensors.index, losses, sums, means)
+        mean, scale = mean_of_losses(losses, tensors, options, is_sum)
+        ctx.save_for_backward(x, tensors.index, sums, scale)
         ctx.options = options
-        return means[0]
+        return mean
 
     @staticmethod
     def backward(ctx, g):
-        x, index, losses, sums, means = ctx.saved_tensors
+        x, index, sums, scale = ctx.saved_tensors
         if torch.is_grad_enabled():
-            g = (g * means[1]).expand(losses.shape)
-            dx = gradient_by_torch(g, None, RowTensors(x, index), None, ctx.options)
+            g = (g * scale).expand(index.shape)
+            return gradient_by_torch(g, None, RowTensors(x, index), None, ctx.options), *[None] * 3
+        tensors = RowTensors(x.detach(), index)
+        return gradient(g, None, tensors, sums, ctx.options, g_scale=scale), *[None] * 3
+
+
+def mean_of_losses(
+    losses: Tensor, tensors: RowTensors, options: Options, is_sum: bool
+) -> tuple[Tensor, Tensor]:
+    """Return the mean or the sum of losses, and what it multiplies the gradient by."""
+    if _may_launch(tensors, options):
+        result, scale = (_empty((), losses) for _ in range(2))
+        arguments = losses, tensors.index, result, scale, options.ignore_index, is_sum
+        try:
+            _on_device(losses, _kernels().loss_mean, *arguments)
+        except Exception as error:
+            _note_failure(tensors.x, options, error)
         else:
-            tensors, saved = RowTensors(x.detach(), index), (losses, None, sums)
-            dx = gradient(g, None, tensors, saved, ctx.options, g_scale=means[1:])
-        return dx, None, None, None
-
-
-def mean_of_losses(losses: Tensor, tensors: RowTensors, options: Options, is_sum: bool) -> Tensor:
-    """Return (the mean or the sum of losses, what the gradient by each is multiplied by)."""
-    if losses.is_cuda and not _failed:
-        means = _empty((2,), losses)
-        arguments = losses, tensors.index, means, options.ignore_index, is_sum
-        _on_device(losses, _kernels().loss_mean, *arguments)
-        return means
+            return result, scale
     scale = losses.new_ones(())
     if not is_sum:
         scale = 1 / (tensors.index.view(-1) != options.ignore_index).sum()
-    return torch.stack([losses.sum() * scale, scale])
+    return losses.sum() * scale, scale
 
 
 OPTIONS = "str operation, float temperature, int ignore_index, float smoothing, float z_loss"
@@ -310,18 +351,17 @@ def _(x, index, temperatures, kept, *options):
     new = functools.partial(x.new_empty, dtype=torch.float32)
     has_entropy = options[0] == "TokenLogProbEntropy"
     first = new(x.shape[:1] if index is None else index.shape)
-    return first, new(x.shape[:1] if has_entropy else 0), new((2, x.shape[0]))
+    entropies = new(x.shape[:1] if has_entropy else 0)
+    return first, entropies, new((3 if has_entropy else 2, x.shape[0]))
 
 
 @custom_op(
     "softmax_bench::row_gradient",
     mutates_args=(),
-    schema=f"(Tensor? g, Tensor? h, {TENSORS}, Tensor first, Tensor entropies, Tensor sums, "
-    f"{OPTIONS}) -> Tensor",
+    schema=f"(Tensor g, Tensor? h, {TENSORS}, Tensor sums, {OPTIONS}) -> Tensor",
 )
-def row_gradient(g, h, x, index, temperatures, kept, first, entropies, sums, *options):
-    tensors = RowTensors(x, index, temperatures, kept)
-    return gradient(g, h, tensors, (first, entropies, sums), Options(*options))
+def row_gradient(g, h, x, index, temperatures, kept, sums, *options):
+    return gradient(g, h, RowTensors(x, index, temperatures, kept), sums, Options(*options))
 
 
 @row_gradient.register_fake
@@ -331,7 +371,7 @@ def _(g, h, x, *_):
 
 def _save(ctx, inputs, output) -> None:
     ctx.options = inputs[4:]
-    ctx.save_for_backward(*inputs[:4], *output)
+    ctx.save_for_backward(*inputs[:4], output[2])
     ctx.has_entropy = inputs[4] == "TokenLogProbEntropy"
 
 
@@ -340,13 +380,37 @@ def _backward(ctx, g, h, *_):
     return dx, *(None for _ in range(3 + len(Options._fields)))
 
 
+def _save_gradient(ctx, inputs, output) -> None:
+    ctx.options = inputs[7:]
+    ctx.save_for_backward(*inputs[:6])
+
+
+def _backward_of_gradient(ctx, v):
+    """Return the derivatives of the gradient by g, h and x, by torch's functions."""
+    g, h, x, *others = ctx.saved_tensors
+    differentiated = [t.detach().requires_grad_() for t in (g, h, x) if t is not None]
+    with torch.enable_grad():
+        *of_outputs, x = differentiated
+        h = None if h is None else of_outputs[1]
+        tensors, options = RowTensors(x, *others), Options(*ctx.options)
+        dx = gradient_by_torch(of_outputs[0], h, tensors, None, options)
+        by = torch.autograd.grad(dx, differentiated, v.to(dx.dtype))
+    by_h = None if h is None else by[1]
+    return by[0], by_h, by[-1], *(None for _ in range(4 + len(Options._fields)))
+
+
 row_values.register_autograd(_backward, setup_context=_save)
+row_gradient.register_autograd(_backward_of_gradient, setup_context=_save_gradient)
 
 
 def rows_of(x: Tensor) -> Tensor:
     """Return x (…, N) as a matrix with adjacent columns, a copy only where it must be."""
-    matrix = x if x.dim() == 2 else x.reshape(-1, x.shape[-1])
+    matrix = x if x.dim() == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
     return matrix if matrix.stride(1) == 1 or x.shape[-1] == 1 else matrix.contiguous()
+
+
+def values_by_operator(tensors: RowTensors, options: Options) -> Values:
+    return row_values(*tensors, *options)
 
 
 def compute(
@@ -355,13 +419,16 @@ def compute(
     """Return the first values and the entropies of rows, by a kernel where one takes them."""
     x = tensors.x
     if is_dynamo_compiling():
-        return (row_values(*tensors, *options) if takes(x) else by_torch(tensors, options))[:2]
-    if not bypasses_dispatcher(x):
-        special = transforms() or not takes(x)
-        return (by_torch(tensors, options) if special else row_values(*tensors, *options))[:2]
+        return (values_by_operator if takes(x) else by_torch)(tensors, options)[:2]
     if not takes(x):
         return by_torch(tensors, options)[:2]
+    if not bypasses_dispatcher(x):
+        differentiates = transforms() or forward_ad._current_level >= 0
+        compute_rows = by_torch if differentiates else values_by_operator
+        return compute_rows(tensors, options)[:2]
     if x.requires_grad and torch.is_grad_enabled():
+        # Of a leaf, the gradient would become the logits; rows that overlap have more than one.
+        in_place = in_place and not x.is_leaf and x.stride(0) >= x.shape[1]
         return EagerValues.apply(x, tensors, options, in_place)
     return values(tensors, options, keeps_sums=False)[:2]
 

@@ -21,12 +21,13 @@ def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False) 
     """
     dims = dim if isinstance(dim, int) else dim[0] if len(dim) == 1 else None
     rank = input.dim()
-    if dims is None or dims not in (-1, rank - 1) or rank == 0 or not takes(input):
+    is_last = dims is not None and rank > 0 and dims in (-1, rank - 1)
+    if not (is_last and input.shape[-1] and takes(input)):
         return _logsumexp_of_torch(input, dim, keepdim)
     y, _ = compute(RowTensors(rows_of(input)), LOGSUMEXP)
     if keepdim or rank != 2:
         y = y.view(*input.shape[:-1], *[1] * keepdim)
-    return y if input.dtype is torch.float32 else y.to(input.dtype)
+    return y if _returns_float32(input) else y.to(input.dtype)
 
 
 def token_log_probs(
@@ -48,7 +49,8 @@ def token_log_probs(
     Differentiable by logits. ``temperature`` is a number or a tensor (…), above 0, without a
     gradient.
     ``row_mask`` (…): rows where it is 0 have values and gradients 0, whatever they hold.
-    ``inplace_backward``: the gradient takes the memory of logits, which nothing may need then.
+    ``inplace_backward``: the gradient takes the memory of logits, which nothing may need then. It
+    has no effect on a leaf, on overlapping rows, under a compiler, with ``group``, and on a CPU.
     ``group``: each of its processes has the columns of the vocabulary from ``vocab_start`` on; an
     index counts all columns, and every process gets the whole result.
 
@@ -60,10 +62,13 @@ def token_log_probs(
     if index.dtype is not torch.int64 or index.shape != shape or not index.is_contiguous():
         index = _checked(logits, index).long().contiguous()
     operation, by_row = "TokenLogProbEntropy" if entropy else "TokenLogProb", None
+    if index.get_device() != logits.get_device():
+        raise _elsewhere("index", index, logits)
     if isinstance(temperature, Tensor):
-        by_row = temperature.expand(shape) if temperature.dim() == 0 else temperature
-        by_row, temperature = _rows(by_row, shape, torch.float32, "temperature"), 1.0
-    kept = None if row_mask is None else _rows(row_mask, shape, torch.bool, "row_mask")
+        by_row, temperature = _rows(temperature, logits, torch.float32, "temperature"), 1.0
+    elif not temperature > 0:
+        raise ValueError(f"temperature = {temperature}; a number above 0 is needed")
+    kept = None if row_mask is None else _rows(row_mask, logits, torch.bool, "row_mask")
     tensors = RowTensors(rows_of(logits), index, by_row, kept)
     options = Options(operation, float(temperature))
     if group is not None:
@@ -97,6 +102,7 @@ def cross_entropy(
     reduction = _reduction(size_average, reduce, reduction)
     rows = input if input.dim() == 2 else input[None]
     plain = weight is None and 1 <= input.dim() <= 2 and target.dtype == torch.int64
+    plain = plain and 0 <= label_smoothing <= 1 and target.get_device() == input.get_device()
     if not (plain and target.shape == input.shape[:-1] and (takes(input) or z_loss)):
         if z_loss:
             raise ValueError("z_loss needs input (N, C) or (C,), int64 classes and no weight")
@@ -110,8 +116,12 @@ def cross_entropy(
         loss = compute(tensors, options)[0]
     else:
         loss = compute_mean(tensors, options, reduction == "sum")
-    is_wide = input.dtype is torch.float32 or is_autocast_enabled("cuda")
-    return loss if is_wide else loss.to(input.dtype)
+    return loss if _returns_float32(input) else loss.to(input.dtype)
+
+
+def _returns_float32(x: Tensor) -> bool:
+    """Return whether torch's function has a float32 result, as under autocast."""
+    return x.dtype is torch.float32 or (x.is_cuda and is_autocast_enabled("cuda"))
 
 
 def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
@@ -134,10 +144,25 @@ def _checked(logits: Tensor, index: Tensor) -> Tensor:
     return index
 
 
-def _rows(x: Tensor, shape: torch.Size, dtype: torch.dtype, name: str) -> Tensor:
-    if x.shape != shape:
-        raise ValueError(f"{name} has shape {tuple(x.shape)}; allowed: {tuple(shape)}")
-    return (x != 0 if dtype is torch.bool else x.detach().to(dtype)).reshape(-1).contiguous()
+def _rows(x: Tensor, logits: Tensor, dtype: torch.dtype, name: str) -> Tensor:
+    """Return a tensor with a value for each row; one number is that of all rows."""
+    shape = logits.shape[:-1]
+    if x.requires_grad:
+        raise ValueError(f"{name} requires a gradient, and gets none; detach it")
+    if x.dim() == 0:
+        x = x.to(logits.device)
+    if x.get_device() != logits.get_device():
+        raise _elsewhere(name, x, logits)
+    try:
+        x = x.expand(shape)
+    except RuntimeError:
+        given = tuple(x.shape)
+        raise ValueError(f"{name} has shape {given}; allowed: {tuple(shape)}") from None
+    return (x != 0 if dtype is torch.bool else x.to(dtype)).reshape(-1).contiguous()
+
+
+def _elsewhere(name: str, x: Tensor, logits: Tensor) -> ValueError:
+    return ValueError(f"{name} is on {x.device}, and the logits on {logits.device}; move one")
 
 
 for _function in (logsumexp, token_log_probs, cross_entropy):

@@ -1,7 +1,7 @@
 """Merge what the processes of a group computed of their columns of the vocabulary.
 
-Two reductions move three numbers a row, however long it is: the largest maximum, then the sum of
-exps, the target's logit and, for the entropy, the mean logit.
+Two reductions move a few numbers a row, however long it is: the largest maximum; then the sum of
+exps, the target's logit, whether a shard has it and, for the entropy, the mean logit.
 """
 
 import torch
@@ -18,33 +18,35 @@ class _Sharded(torch.autograd.Function):
         local = index.view(len(x), -1) - vocab_start
         outside = (local < 0) | (local >= x.shape[1])
         # No column of a shard has this index, so that no gradient gets a one there.
-        tensors = RowTensors(x, local.masked_fill(outside, -1), temperature, kept)
+        own = local.masked_fill(outside, -1).view(index.shape)
+        tensors = RowTensors(x, own, temperature, kept)
         _, entropy, sums = values(tensors, options)
-        maxima, log_sums = sums
+        maxima, log_sums, *_ = sums
         inverse = 1.0 / (options.temperature if temperature is None else temperature)
         top = maxima.clone()
         dist.all_reduce(top, dist.ReduceOp.MAX, group)
         share = ((maxima - top) * inverse + log_sums).exp()  # of the sum of exps
         mine = x.gather(1, local.masked_fill(outside, 0)).float() - top[:, None]
-        parts = [share[:, None], mine.masked_fill(outside, 0.0)]
+        parts = [share[:, None], mine.masked_fill(outside, 0.0), 1.0 - outside.float()]
         if options.operation == "TokenLogProbEntropy":
             # mean distance from the shard's maximum, over its own probabilities
             mean = log_sums - entropy + (maxima - top) * inverse
             parts.append((share * mean).masked_fill(share == 0, 0.0)[:, None])
         summed = torch.cat(parts, 1)
         dist.all_reduce(summed, dist.ReduceOp.SUM, group)
-        counts = torch.where(outside, 0, 1)
-        dist.all_reduce(counts, dist.ReduceOp.SUM, group)
-        total, targets = summed[:, 0], summed[:, 1 : 1 + local.shape[1]]
+        count = local.shape[1]
+        total, targets = summed[:, 0], summed[:, 1 : 1 + count]
+        owners = summed[:, 1 + count : 1 + 2 * count]
         log_total = total.log()
         scale = inverse[:, None] if isinstance(inverse, Tensor) else inverse
-        log_p = torch.where(counts > 0, targets * scale - log_total[:, None], torch.nan)
+        log_p = torch.where(owners > 0, targets * scale - log_total[:, None], torch.nan)
         if options.operation == "TokenLogProbEntropy":
             entropy = log_total - summed[:, -1] / total
         if kept is not None:
             log_p = log_p.masked_fill(~kept[:, None], 0.0)
             entropy = None if entropy is None else entropy.masked_fill(~kept, 0.0)
-        ctx.save_for_backward(*tensors, entropy, torch.stack([top, log_total]))
+        sums = top, log_total, *(() if entropy is None else (entropy,))
+        ctx.save_for_backward(*tensors, torch.stack(sums))
         ctx.options = options
         ctx.set_materialize_grads(False)
         return log_p.view(index.shape), entropy
@@ -52,10 +54,10 @@ class _Sharded(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, g, h):
-        *tensors, entropy, sums = ctx.saved_tensors
+        *tensors, sums = ctx.saved_tensors
         tensors = RowTensors(*tensors)
         g = torch.zeros_like(tensors.index, dtype=torch.float32) if g is None else g
-        return gradient(g, h, tensors, (g, entropy, sums), ctx.options), *(None,) * 6
+        return gradient(g, h, tensors, sums, ctx.options), *(None,) * 6
 
 
 def sharded_log_probs(

@@ -70,11 +70,11 @@ def cross_entropy_backward(
 
 
 def cross_entropy_and_gradient(
-    x: Tensor, target: Tensor, g: Tensor, out: tuple[Tensor, Tensor] | None = None
+    x: Tensor, target: Tensor, out: tuple[Tensor, Tensor] | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return the loss of each row (M,), and g · (softmax(x) - 1[n = target]), (M, N)."""
+    """Return the loss of each row (M,), and softmax(x) - 1[n = target], (M, N)."""
     loss, dx = out or (_new_values(x), empty_output(x, None))
     tensors, sums = RowTensors(x, target), x.new_empty((2, len(x)), dtype=torch.float32)
     launch.forward(LOSS, tensors, loss, sums=sums)
-    launch.backward(LOSS, tensors, dx, g, sums)
+    launch.backward(LOSS, tensors, dx, None, sums)
     return loss, dx

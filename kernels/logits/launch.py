@@ -73,7 +73,7 @@ def forward(
 ) -> None:
     """Launch an operation of logits_forward.cu, which says what the tensors hold.
 
-    ``sums`` (2, M): maxima and log_sums.
+    ``sums`` (2, M): maxima and log_sums; (3, M) with entropies.
     """
     x = tensors.x
     (rows, cols), stride, address = x.shape, x.stride(0), x.data_ptr()
@@ -98,7 +98,7 @@ def backward(
     options: Options,
     tensors: RowTensors,
     dx: Tensor,
-    g: Tensor,
+    g: Tensor | None,
     maxima: Tensor,
     log_sums: Tensor | None = None,
     of_entropy: tuple[Tensor, Tensor] | None = None,
@@ -106,7 +106,8 @@ def backward(
 ) -> None:
     """Launch an operation of logits_backward.cu, which says what the tensors hold.
 
-    g of one number is that of all rows. Without ``log_sums``, ``maxima`` (2, M) holds both.
+    g of one number is that of all rows; None is 1. Without ``log_sums``, ``maxima`` (2, M) holds
+    both.
     ``of_entropy``: the gradients by the entropies, and these.
     """
     x = tensors.x
@@ -117,12 +118,12 @@ def backward(
         *_row_arguments(tensors, options, rows),
         dx.data_ptr(),
         x.data_ptr(),
-        g.data_ptr(),
+        0 if g is None else g.data_ptr(),
         dx.stride(0),
         x.stride(0),
         rows,
         cols,
-        0 if g.dim() == 0 else g.numel() // rows,
+        0 if g is None or g.dim() == 0 else g.numel() // rows,
         0 if g_scale is None else g_scale.data_ptr(),
         sums,
         sums + 4 * rows if log_sums is None else log_sums.data_ptr(),
@@ -133,10 +134,15 @@ def backward(
 
 
 def loss_mean(
-    losses: Tensor, targets: Tensor, means: Tensor, ignore_index: int, is_sum: bool
+    losses: Tensor,
+    targets: Tensor,
+    result: Tensor,
+    scale: Tensor,
+    ignore_index: int,
+    is_sum: bool,
 ) -> None:
-    """Write the mean or the sum of losses (M,) to means[0], and the scale of g to means[1]."""
+    """Write the mean or the sum of losses (M,) to ``result``, and by what it scales g."""
     rows = losses.numel()
-    arguments = means.data_ptr(), losses.data_ptr(), targets.data_ptr(), rows, ignore_index
+    addresses = result.data_ptr(), losses.data_ptr(), scale.data_ptr(), targets.data_ptr()
     key = _mean_planner(is_sum), losses.dtype, rows, 1, 1, False, losses.get_device(), None
-    cuda.launch_with(key, arguments)
+    cuda.launch_with(key, (*addresses, rows, ignore_index))

@@ -6,7 +6,7 @@
 enum class Moment {
   kNone,
   kEntropy,  // exp(d) d of each element, where d is its distance from the maximum
-  kMean,     // each element
+  kMean,     // d of each element, and how many there are
 };
 
 // Of some logits x, with d = x - max: `rest` is the sum of exp(d / temperature) over all elements
@@ -14,8 +14,8 @@ enum class Moment {
 // how nearly.
 template <Moment MOMENT>
 struct alignas(MOMENT == Moment::kNone ? 8 : 16) LogitState {
-  float max, rest, moment;
-  __device__ static LogitState identity() { return {lowest(), 0.0f, 0.0f}; }
+  float max, rest, moment, count;
+  __device__ static LogitState identity() { return {lowest(), 0.0f, 0.0f, 0.0f}; }
 };
 template <>
 struct alignas(8) LogitState<Moment::kNone> {
@@ -29,6 +29,8 @@ struct LogitSums {
   using State = LogitState<MOMENT>;
   // A distance from the maximum whose exp is 0 at any temperature, and whose product with 0 is 0.
   static constexpr float kFarthest = -0x1p100f;
+  // A product of a maximum and the scale that is rounded by little.
+  static constexpr float kLargestProduct = 0x1p16f;
   float log2_scale;  // log2(e) / temperature
 
   __device__ explicit LogitSums(float inverse_temperature)
@@ -45,12 +47,12 @@ struct LogitSums {
   __device__ State of_lane(const uint4 (&vec)[K], int elements) const {
     State state = State::identity();
     state.max = max_element<T>(vec);
-    // The product of a maximum and the scale may overflow. Then it is subtracted before.
-    const float pivot = pivot_of(state.max);
-    const bool is_huge = fabsf(pivot) > -kFarthest;
-    const float log2_pivot = is_huge ? 0.0f : pivot * log2_scale;
-    // The rounding of log2_pivot makes all exps larger or smaller by one factor near 1.
-    const float log2_max = is_huge ? 0.0f : fmaf(pivot, log2_scale, -log2_pivot);
+    // The product of the maximum and the scale is rounded, which makes all exps larger or smaller
+    // by one factor near 1. Where it would not be near 1, the maximum is subtracted before.
+    const float pivot = pivot_of(state.max), product = pivot * log2_scale;
+    const bool is_large = !(fabsf(product) <= kLargestProduct);
+    const float log2_pivot = is_large ? 0.0f : product;
+    const float log2_max = is_large ? 0.0f : fmaf(pivot, log2_scale, -log2_pivot);
     const float exp_max = exp2_approx(log2_max);
     float rest = 0.0f, large = 0.0f;  // exps from 1/2 on
     float moment = 0.0f;
@@ -58,7 +60,7 @@ struct LogitSums {
     for (int k = 0; k < K; ++k) {
       float value[kVecElems<T>], exp_x[kVecElems<T>];
       unpack<T>(vec[k], value);
-      if (is_huge) {
+      if (is_large) {
 #pragma unroll
         for (int i = 0; i < kVecElems<T>; ++i) value[i] -= pivot;
       }
@@ -73,19 +75,22 @@ struct LogitSums {
           if (exp_x[i] >= 0.5f) large += exp_x[i], exp_x[i] = 0.0f;
         }
         if constexpr (MOMENT == Moment::kMean) {
-          if (k * STEP + i < elements) moment += is_huge ? value[i] + pivot : value[i];
+          if (k * STEP + i < elements) moment += is_large ? value[i] : value[i] - pivot;
         }
       }
       rest += tree_reduce<Sum, kVecElems<T>>(exp_x);
     }
     rest = EXACT ? rest + (large - exp_max) : rest - exp_max;
-    state.rest = rest * (2.0f - exp_max);
+    state.rest = __fdividef(rest, exp_max);
     if constexpr (MOMENT == Moment::kEntropy) {
       // The distance of an element from the maximum is in units of 1 / log2_scale.
       const float distances = fmaf(-log2_max, rest + exp_max, moment);
-      state.moment = distances * (2.0f - exp_max) / log2_scale;
+      state.moment = __fdividef(distances, exp_max * log2_scale);
     } else if constexpr (MOMENT == Moment::kMean) {
       state.moment = moment;
+#pragma unroll
+      for (int k = 0; k < K; ++k)
+        state.count += static_cast<float>(min(max(elements - k * STEP, 0), kVecElems<T>));
     }
     return state;
   }
@@ -100,6 +105,10 @@ struct LogitSums {
     result.rest = __fmul_rn(sum, weight);
     if constexpr (MOMENT == Moment::kEntropy)
       result.moment = __fmul_rn(fmaf(distance, sum, part.moment), weight);
+    if constexpr (MOMENT == Moment::kMean) {
+      // a part of -inf alone has a moment of -inf, or no element
+      if (part.max != lowest()) result.moment = fmaf(part.count, part.max - max, part.moment);
+    }
     return result;
   }
   __device__ State merge(State a, State b) const {
@@ -109,6 +118,7 @@ struct LogitSums {
     const State other = shifted(b, max, !in_a);
     merged.rest += other.rest;
     if constexpr (MOMENT != Moment::kNone) merged.moment += other.moment;
+    if constexpr (MOMENT == Moment::kMean) merged.count += other.count;
     return merged;
   }
   // Merge the states of LANES adjacent lanes; each of them gets the result.
@@ -118,6 +128,7 @@ struct LogitSums {
     state = shifted(state, max, is_first_lane<LANES>(state.max == max));
     state.rest = warp_reduce<Sum, LANES>(state.rest);
     if constexpr (MOMENT != Moment::kNone) state.moment = warp_reduce<Sum, LANES>(state.moment);
+    if constexpr (MOMENT == Moment::kMean) state.count = warp_reduce<Sum, LANES>(state.count);
     return state;
   }
 };

@@ -47,9 +47,9 @@ struct RowGradient {
 };
 
 // dx and x: (rows, cols); dx may be x. g: (rows, index_count), or (rows,) of operations without an
-// index; one number for all rows if g_stride is 0. g_scale: a factor of g, or null. h: (rows,), the
-// incoming gradient of the entropies, or null. maxima, log_sums: as in logits_forward.cu. A row has
-// `row_blocks` blocks.
+// index; one number for all rows if g_stride is 0. g may be null: 1. g_scale: a factor of g, or
+// null. h: (rows,), the incoming gradient of the entropies, or null. maxima, log_sums: as in
+// logits_forward.cu. A row has `row_blocks` blocks.
 template <typename T>
 struct Arguments : RowArguments {
   T* dx;
@@ -63,6 +63,8 @@ struct Arguments : RowArguments {
   const float* entropies;
   Index row_blocks;
 };
+
+__device__ const float kOne = 1.0f;
 
 // K: vectors of each of THREADS threads.
 template <typename T, typename Op, int K, int THREADS>
@@ -95,17 +97,18 @@ __global__ void __launch_bounds__(THREADS) logits_backward(const Arguments<T> ar
 
   const float inverse = arguments.inverse_of(row);
   const float g_scale = arguments.g_scale == nullptr ? 1.0f : *arguments.g_scale;
+  const float* const g = arguments.g == nullptr ? &kOne : arguments.g;
   RowGradient<T> gradient{arguments.maxima[row], arguments.log_sums[row], inverse};
   if constexpr (Op::kHasIndex) {
     gradient.index_count = arguments.index_count, gradient.per_g = inverse;
     gradient.index = arguments.index + row * gradient.index_count;
-    gradient.g = arguments.g + row * arguments.g_stride;
+    gradient.g = g + row * arguments.g_stride;
     gradient.per_g *= g_scale;
     float total = 0.0f;
     for (Index k = 0; k < gradient.index_count; ++k) total += gradient.g[k];
     gradient.scale = -total * gradient.per_g;
   } else {
-    gradient.scale = arguments.g[row * arguments.g_stride] * g_scale * inverse;
+    gradient.scale = g[row * arguments.g_stride] * g_scale * inverse;
   }
   if constexpr (Op::kIsLoss) {
     const float logsumexp = fmaf(gradient.max, inverse, gradient.log_sum);

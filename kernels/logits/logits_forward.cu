@@ -30,7 +30,8 @@ struct SmoothedCrossEntropy {
 };
 
 // first: (rows, index_count) log-probabilities, or (rows,) log-sum-exps or losses. second: (rows,)
-// entropies. maxima, log_sums: (rows,), of log(sum of exp((x - max) / temperature)), or null.
+// entropies. maxima, log_sums: (rows,), of log(sum of exp((x - max) / temperature)), or null; the
+// entropies stand once more behind log_sums.
 template <typename T>
 struct Arguments : RowArguments {
   float* first;
@@ -52,7 +53,10 @@ __device__ inline float not_a_number() { return __int_as_float(0x7fffffff); }
 template <typename Op, typename T>
 __device__ void write_zeros(const Arguments<T>& to, Index row) {
   for (Index k = 0; k < to.index_count; ++k) to.first[row * to.index_count + k] = 0.0f;
-  if (to.second != nullptr) to.second[row] = 0.0f;
+  if (to.second != nullptr) {
+    to.second[row] = 0.0f;
+    if (to.log_sums != nullptr) to.log_sums[to.rows + row] = 0.0f;
+  }
   if (to.maxima != nullptr) to.maxima[row] = to.log_sums[row] = 0.0f;
 }
 
@@ -66,8 +70,11 @@ __device__ void write_values(const Arguments<T>& to, Index row, State state, flo
   if (to.maxima != nullptr) to.maxima[row] = state.max, to.log_sums[row] = log_sum;
   float logsumexp = fmaf(state.max, inverse, log_sum);
   if constexpr (Op::kMoment == Moment::kEntropy) {
-    const float entropy = log_sum - state.moment * inverse / (1.0f + state.rest);
-    to.second[row] = state.max == lowest() ? not_a_number() : entropy;  // of a row of -inf alone
+    float entropy = log_sum - state.moment * inverse / (1.0f + state.rest);
+    if (entropy < 0.0f) entropy = 0.0f;
+    if (state.max == lowest()) entropy = not_a_number();  // of a row of -inf alone
+    to.second[row] = entropy;
+    if (to.log_sums != nullptr) to.log_sums[to.rows + row] = entropy;
   }
   if constexpr (!Op::kHasIndex) {
     if (state.max == -lowest()) {  // the sum is NaN, even if no element is
@@ -86,8 +93,8 @@ __device__ void write_values(const Arguments<T>& to, Index row, State state, flo
   if constexpr (Op::kIsLoss) {
     float loss = -log_prob(to.index[row], target);
     if constexpr (Op::kMoment == Moment::kMean) {
-      const float mean = (state.moment / static_cast<float>(to.cols) - state.max) * inverse;
-      loss += to.smoothing.value * (log_sum - mean - loss);
+      const float mean = state.moment / static_cast<float>(to.cols) * inverse;
+      loss = (1.0f - to.smoothing.value) * loss + to.smoothing.value * (log_sum - mean);
     }
     to.first[row] = fmaf(to.z_loss.value * logsumexp, logsumexp, loss);
   } else {

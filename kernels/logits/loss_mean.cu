@@ -5,8 +5,9 @@
 // not `ignore_index`, or 1 if IS_SUM. The order of the sum follows from `rows` alone.
 template <int THREADS, bool IS_SUM>
 __global__ void __launch_bounds__(THREADS)
-    loss_mean(float* __restrict__ means, const float* __restrict__ losses,
-              const Index* __restrict__ targets, Index rows, Index ignore_index) {
+    loss_mean(float* __restrict__ result, const float* __restrict__ losses,
+              float* __restrict__ scale, const Index* __restrict__ targets, Index rows,
+              Index ignore_index) {
   __shared__ float parts[2][THREADS / kWarp];
   float sum = 0.0f, count = 0.0f;
   for (Index row = threadIdx.x; row < rows; row += THREADS) {
@@ -16,6 +17,6 @@ __global__ void __launch_bounds__(THREADS)
   sum = block_reduce<Sum, THREADS>(sum, parts[0]);
   count = block_reduce<Sum, THREADS>(count, parts[1]);
   if (threadIdx.x != 0) return;
-  means[0] = IS_SUM ? sum : sum / count;
-  means[1] = IS_SUM ? 1.0f : 1.0f / count;
+  *result = IS_SUM ? sum : sum / count;
+  *scale = IS_SUM ? 1.0f : 1.0f / count;
 }

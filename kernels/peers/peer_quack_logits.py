@@ -76,11 +76,12 @@ def cross_entropy_backward(
 
 
 def cross_entropy_and_gradient(
-    x: Tensor, target: Tensor, g: Tensor, out: tuple[Tensor, Tensor] | None = None
+    x: Tensor, target: Tensor, out: tuple[Tensor, Tensor] | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return the loss of each row (M,), and g · (softmax(x) - 1[n = target]), (M, N)."""
+    """Return the loss of each row (M,), and softmax(x) - 1[n = target], (M, N)."""
     loss, dx = out = out or (new_values(x), empty_output(x, None))
     log_sum, weight = new_values(x), None
     forward(x, target, loss, log_sum)
-    cross_entropy_bwd_out(x, target, g, log_sum, dx, weight, IGNORE_INDEX)
+    ones = x.new_ones(len(x), dtype=loss.dtype)
+    cross_entropy_bwd_out(x, target, ones, log_sum, dx, weight, IGNORE_INDEX)
     return out

@@ -1,9 +1,8 @@
 """Run QuACK's cross-entropy with ``return_dx``: loss and gradient from one pass over a row.
 
 Idea: as ``peer_quack_logits``, but the kernel writes p - 1[n = target] while the row is in shared
-memory. torch then multiplies this by the gradient with respect to each loss, which QuACK leaves to
-its caller.
-Bytes: 4·M·N·itemsize, less what the caches serve; QuACK's own kernel moves half.
+memory.
+Bytes: 2·M·N·itemsize, the least possible.
 Limits: as ``peer_quack_logits``.
 Source: QuACK (Dao-AILab/quack), quack/cross_entropy.py. The package is optional:
 ``python -m pip install --group peers``.
@@ -19,10 +18,9 @@ ON_REQUEST = True  # another project's kernel, from an optional package
 
 
 def cross_entropy_and_gradient(
-    x: Tensor, target: Tensor, g: Tensor, out: tuple[Tensor, Tensor] | None = None
+    x: Tensor, target: Tensor, out: tuple[Tensor, Tensor] | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return the loss of each row (M,), and g · (softmax(x) - 1[n = target]), (M, N)."""
+    """Return the loss of each row (M,), and softmax(x) - 1[n = target], (M, N)."""
     loss, dx = out = out or (new_values(x), empty_output(x, None))
     forward(x, target, loss, dx=dx)
-    dx.mul_(g[:, None])
     return out

@@ -82,9 +82,10 @@ def cross_entropy_backward(
 
 
 def cross_entropy_and_gradient(
-    x: Tensor, target: Tensor, g: Tensor, out: tuple[Tensor, Tensor] | None = None
+    x: Tensor, target: Tensor, out: tuple[Tensor, Tensor] | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return the loss of each row (M,), and g · (softmax(x) - 1[n = target]), (M, N)."""
+    """Return the loss of each row (M,), and softmax(x) - 1[n = target], (M, N)."""
     log_p, (loss, dx) = _log_softmax(x), out or (None, None)
     loss = _returned(functional.nll_loss(log_p, target, reduction="none"), loss)
-    return loss, _gradient(_loss_gradient(g, log_p, target), log_p, x, dx)
+    ones = log_p.new_ones(len(x))
+    return loss, _gradient(_loss_gradient(ones, log_p, target), log_p, x, dx)

@@ -212,6 +212,99 @@ def test_vmap_and_func_grad():
     assert dx.shape == x.shape
 
 
+@DEVICES
+def test_results_may_be_changed_in_place(device):
+    """As training loops do with a loss, and with what a mask leaves of entropies."""
+    x, index = drawn(4, 60, device=device)
+    x.requires_grad_()
+    log_p, entropy = token_log_probs(x, index, entropy=True)
+    entropy *= 2
+    log_p += 1
+    loss = cross_entropy(x, index)
+    loss /= 4
+    (dx,) = torch.autograd.grad(log_p.sum() + entropy.sum() + loss, x)
+    wide = x.detach().double().requires_grad_()
+    log_p, entropy = expected(wide, index)
+    total = log_p.sum() + 2 * entropy.sum() + F.cross_entropy(wide, index) / 4
+    (exact,) = torch.autograd.grad(total, wide)
+    torch.testing.assert_close(dx.double(), exact, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.usefixtures("operators")
+def test_results_may_be_changed_in_place_where_kernels_launch():
+    test_results_may_be_changed_in_place("cpu")
+
+
+@DEVICES
+@pytest.mark.parametrize("shape", [(0, 5), (3, 0, 5)], ids=str)
+def test_no_rows(shape, device):
+    x = torch.zeros(shape, device=device, requires_grad=True)
+    index = torch.zeros(shape[:-1], dtype=torch.int64, device=device)
+    log_p, entropy = token_log_probs(x, index, entropy=True)
+    assert log_p.shape == entropy.shape == shape[:-1]
+    (log_p.sum() + entropy.sum()).backward()
+    assert x.grad.shape == shape
+    assert cross_entropy(x.view(-1, 5), index.view(-1)).isnan()
+    assert token_log_probs(x, index[..., None].expand(*shape[:-1], 0)).numel() == 0
+    assert (logsumexp(x.new_zeros(2, 0), -1) == -torch.inf).all()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["index", "row_mask"])
+def test_tensors_of_another_device_are_refused(name):
+    x, index = drawn(3, 50, device="cuda")
+    given = {"index": index, "row_mask": index} | {name: index.cpu()}
+    with pytest.raises(ValueError, match=f"{name} is on cpu, and the logits on cuda:0"):
+        token_log_probs(x, **given)
+    temperature = torch.tensor(0.7)  # of a CPU: one number
+    torch.testing.assert_close(
+        token_log_probs(x, index, temperature=temperature),
+        token_log_probs(x, index, temperature=0.7),
+    )
+
+
+def test_a_temperature_must_be_positive_and_has_no_gradient():
+    x, index = drawn(3, 50)
+    with pytest.raises(ValueError, match="temperature = 0; a number above 0"):
+        token_log_probs(x, index, temperature=0)
+    with pytest.raises(ValueError, match="temperature requires a gradient"):
+        token_log_probs(x, index, temperature=torch.ones(3, requires_grad=True))
+
+
+@pytest.mark.usefixtures("operators")
+def test_forward_mode_and_batched_gradients():
+    x, index = drawn(3, 20)
+    jacobian = torch.func.jacfwd(lambda x: token_log_probs(x, index))(x)
+    by_rows = torch.autograd.functional.jacobian(lambda x: token_log_probs(x, index), x)
+    by_batch = torch.autograd.functional.jacobian(
+        lambda x: token_log_probs(x, index), x, vectorize=True
+    )
+    torch.testing.assert_close(jacobian, by_rows)
+    torch.testing.assert_close(by_batch, by_rows)
+
+
+@pytest.mark.usefixtures("operators")
+def test_derivatives_under_a_function_mode():
+    with torch.device("cpu"):
+        test_derivatives_of_every_order()
+
+
+def test_float64_keeps_its_digits():
+    x, index = drawn(3, 20)
+    x = x.double().requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: token_log_probs(x, index, entropy=True), (x,))
+
+
+@pytest.mark.gpu
+def test_a_gradient_in_place_is_computed_once():
+    x, index = drawn(4, 500, device="cuda")
+    logits = x.requires_grad_() * 1
+    total = token_log_probs(logits, index, inplace_backward=True).sum()
+    torch.autograd.grad(total, logits, retain_graph=True)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        torch.autograd.grad(total, logits)
+
+
 @pytest.mark.gpu
 def test_the_gradient_may_take_the_place_of_the_logits():
     x, index = drawn(4, 5001, dtype=torch.bfloat16, device="cuda")

@@ -9,7 +9,7 @@ from tests.marks import slow
 
 MAY_BE_OFF = 4e-7  # relative error of values in float32
 # One row of each kind, beside ordinary ones.
-SURE, MASKED, ONLY_TARGET, TARGET_MASKED, NOTHING, NAN, INFINITE = range(7)
+CONFIDENT, MASKED, ONLY_TARGET, TARGET_MASKED, NOTHING, NAN, INFINITE = range(7)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def emulated_logits(emulated, monkeypatch):
 
 
 def exact(x: torch.Tensor, index: torch.Tensor, temperature=1.0):
-    """Return log-sum-exp, log-probabilities and entropy in float64, exact for a sure token."""
+    """Return log-sum-exp, log-probabilities and entropy in float64, exact for a confident token."""
     scaled = x.double() / temperature
     top, where = scaled.max(1, keepdim=True)
     exps = (scaled - top).exp()
@@ -48,7 +48,7 @@ def exact(x: torch.Tensor, index: torch.Tensor, temperature=1.0):
 def values(x, index, op="TokenLogProbEntropy", temperature=1.0, kept=None, **options):
     rows, by_row = len(x), isinstance(temperature, torch.Tensor)
     first = torch.full((rows, index.shape[1]), torch.nan)
-    second, sums = torch.full((rows,), torch.nan), torch.full((2, rows), torch.nan)
+    second, sums = torch.full((rows,), torch.nan), torch.full((3, rows), torch.nan)
     tensors = RowTensors(x, None if op == "LogSumExp" else index)
     tensors = tensors._replace(temperature=temperature if by_row else None, kept=kept)
     options = Options(op, 1.0 if by_row else temperature, **options)
@@ -93,7 +93,7 @@ def test_values_of_every_code_path(rows, cols, dtype, emulated_logits):
 def test_special_rows(cols, dtype, emulated_logits):
     x, index = drawn(8, cols, dtype)
     rows = torch.arange(8)
-    x[SURE, index[SURE]] = 60.0
+    x[CONFIDENT, index[CONFIDENT]] = 60.0
     x[MASKED, : index[MASKED]] = -torch.inf
     x[ONLY_TARGET] = -torch.inf
     x[ONLY_TARGET, index[ONLY_TARGET]] = -3.0
@@ -104,7 +104,7 @@ def test_special_rows(cols, dtype, emulated_logits):
     finite = [MASKED, ONLY_TARGET, 7]
     torch.testing.assert_close(first[finite].double(), log_prob[finite], rtol=MAY_BE_OFF, atol=0)
     # All that is left is exps of about -60, whose arguments are rounded.
-    torch.testing.assert_close(first[SURE].double(), log_prob[SURE], rtol=4e-6, atol=0)
+    torch.testing.assert_close(first[CONFIDENT].double(), log_prob[CONFIDENT], rtol=4e-6, atol=0)
     assert first[ONLY_TARGET] == entropy[ONLY_TARGET] == 0
     assert first[TARGET_MASKED] == -torch.inf
     assert entropy[: TARGET_MASKED + 1].isfinite().all()
@@ -129,6 +129,26 @@ def test_masks_of_the_least_finite_number(dtype, emulated_logits):
     torch.testing.assert_close(second.double(), entropy, rtol=MAY_BE_OFF, atol=0)
     sums, *_ = values(x, index, "LogSumExp")
     torch.testing.assert_close(sums[:, 0].double(), logsumexp, rtol=MAY_BE_OFF, atol=0)
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e5, -3e6])
+def test_rows_far_from_zero(offset, emulated_logits):
+    x, index = drawn(3, 2001, torch.float32)
+    x += offset
+    _, log_prob, entropy = exact(x, index)
+    first, second, _ = values(x, index)
+    torch.testing.assert_close(first.double(), log_prob, rtol=2e-6, atol=0)
+    torch.testing.assert_close(second.double(), entropy, rtol=2e-6, atol=0)
+    right = 0.9 * -log_prob[:, 0] - 0.1 * torch.log_softmax(x.double(), 1).mean(1)
+    loss, *_ = values(x, index, "SmoothedCrossEntropy", label_smoothing=0.1)
+    torch.testing.assert_close(loss[:, 0].double(), right, rtol=2e-6, atol=0)
+
+
+def test_a_smoothed_loss_of_a_masked_target_is_infinite(emulated_logits):
+    x, index = drawn(3, 600, torch.float32)
+    x.scatter_(1, index, -torch.inf)
+    loss, *_ = values(x, index, "SmoothedCrossEntropy", label_smoothing=0.1)
+    assert (loss == torch.inf).all()
 
 
 def test_an_index_outside_the_row_gives_nan(emulated_logits):
@@ -229,10 +249,11 @@ def test_the_mean_of_losses_leaves_ignored_targets_out(is_sum, emulated, monkeyp
         emulated.call(plan, arguments, range(0), range(0))
 
     monkeypatch.setattr(launch.cuda, "launch_with", launch_with)
-    losses, targets, means = torch.randn(3000).abs(), torch.arange(3000), torch.empty(2)
+    losses, targets = torch.randn(3000).abs(), torch.arange(3000)
+    result, scale = torch.empty(2).unbind()
     targets[::3] = -100
     losses[::3] = 0
-    launch.loss_mean(losses, targets, means, -100, is_sum)
-    assert means.tolist() == pytest.approx(
+    launch.loss_mean(losses, targets, result, scale, -100, is_sum)
+    assert [result.item(), scale.item()] == pytest.approx(
         [losses.sum().item(), 1.0] if is_sum else [losses.sum().item() / 2000, 1 / 2000], rel=1e-6
     )

@@ -125,7 +125,7 @@ WRONG = [  # operation, change, whether ordinary values tell, special rows among
     ),
     (
         "cross_entropy_and_gradient",
-        lambda call: lambda x, index, g, out: call(x, index, torch.ones_like(g), out),
+        lambda call: lambda x, index, out: call(x, (index + 1) % 2000, out),
         True,
         [],
     ),
