@@ -20,6 +20,7 @@ from .errors import Ended, NoRow
 from .journal import Journal
 from .point import Point
 from .replicate import FirstReplicate
+from .row import WRONG_ON
 from .status import Status, classify, describe
 
 INTERPRETED_ROWS = 16  # Triton's interpreter runs programs one by one; these take about a second
@@ -166,7 +167,7 @@ class _Run(NamedTuple):
         ordinary, special = edge_cases.check(point, self.device, call, first)
         _end_if_wrong("edge case", ordinary)
         _end_if_wrong("integrity", self.replaced())
-        row["message"] = f"wrong on special values: {special}" if special else ""
+        row["message"] = f"{WRONG_ON}{special}" if special else ""
         return accuracy
 
 

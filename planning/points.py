@@ -22,6 +22,8 @@ from .validate import ConfigError
 RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is recorded
 ROW = f"results/rows/{PATH}"
 LOG = f"results/logs/points/{PATH.removesuffix('.csv')}.log"
+# Words that stand for variants, and who is meant.
+CHOICES = {"all": kernels.default_variants, "rivals": kernels.rivals}
 KINDS_OF_N = ((2, 1), (2, 0), (8, 0))  # (divisor, remainder): odd, even, words of 16 bytes
 MAX_SIZES = 10**6  # of a range, and matrices of an entry of shapes
 MAX_DRAWS = 10_000  # for one shape; sweeps/random.yaml needs 2 on average
@@ -54,7 +56,8 @@ def expand(config: dict, gpu: str) -> list[Point]:
     points = {}
     for shape in config["shapes"]:
         variants = shape.get("variants", config["variants"])
-        variants = kernels.default_variants(config["op"], files) if variants == "all" else variants
+        if isinstance(variants, str):
+            variants = CHOICES[variants](config["op"], files)
         # a sweep of one operation may be asked for another one, on the command line
         variants = [name for name in variants if config["op"] in kernels.ops(name)]
         dtypes = shape.get("dtypes", config["dtypes"])
@@ -179,7 +182,7 @@ def announce(config: dict, gpu: str, expanded: Sized, points: Sized) -> str:
 def _without_op(config: dict) -> list[str]:
     """Return the named variants that do not compute the operation of the sweep."""
     lists = [config["variants"], *(shape.get("variants", "all") for shape in config["shapes"])]
-    named = dict.fromkeys(name for names in lists if names != "all" for name in names)
+    named = dict.fromkeys(name for names in lists if not isinstance(names, str) for name in names)
     return [name for name in named if config["op"] not in kernels.ops(name)]
 
 
