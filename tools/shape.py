@@ -66,7 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def answered(asked: Point, has_kernel: bool) -> int:
     """Measure all rivals at a shape, and print the answer; return the exit code.
 
-    `has_kernel`: the answer ends with a sentence on the kernel of `asked`. Raises ConfigError, WorkflowError if this machine cannot measure, InputError for a broken row.
+    `has_kernel`: the answer ends with a sentence on the kernel of `asked`. Raises ConfigError,
+    WorkflowError if this machine cannot measure, and InputError for a broken row.
     """
     machine.check({asked.gpu})
     planned = plan(asked)
