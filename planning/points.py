@@ -83,15 +83,18 @@ def _matrices(shape: dict, dtypes: list[str], seed: int) -> list[tuple[str, int,
     """Return every (dtype, M, N) of an entry of `shapes`."""
     if "random" in shape:
         return _random_shapes(shape, dtypes, seed)
+    return [(dtype, *size) for dtype, size in itertools.product(dtypes, sizes_of(shape))]
+
+
+def sizes_of(shape: dict) -> list[tuple[int, int]]:
+    """Return every (M, N) of an entry of `shapes` that is not random."""
     if "elements" in shape:
-        each = [(max(1, shape["elements"] // N), N) for N in _sizes(shape["N"])]
-    else:
-        rows, columns = _sizes(shape["M"]), _sizes(shape["N"])
-        if len(rows) * len(columns) > MAX_SIZES:
-            count = f"{len(rows)} M times {len(columns)} N"
-            raise ConfigError(f"shapes: {count} are more than {MAX_SIZES} matrices; name fewer")
-        each = itertools.product(rows, columns)
-    return [(dtype, *matrix) for dtype, matrix in itertools.product(dtypes, each)]
+        return [(max(1, shape["elements"] // N), N) for N in _sizes(shape["N"])]
+    rows, columns = _sizes(shape["M"]), _sizes(shape["N"])
+    if len(rows) * len(columns) > MAX_SIZES:
+        count = f"{len(rows)} M times {len(columns)} N"
+        raise ConfigError(f"shapes: {count} are more than {MAX_SIZES} matrices; name fewer")
+    return list(itertools.product(rows, columns))
 
 
 def _random_shapes(entry: dict, dtypes: list[str], seed: int) -> list[tuple[str, int, int]]:

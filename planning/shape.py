@@ -4,9 +4,14 @@
 Snakemake refuses M=4096: a key of --config has two letters at least.
 """
 
+import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from pathlib import Path
 
+import yaml
+
+from .points import sizes_of
 from .validate import ConfigError
 
 SIZE = re.compile(r"([1-9]\d{0,17})x([1-9]\d{0,17})")
@@ -35,3 +40,19 @@ def expand_words(config: dict, chosen: Collection[str]) -> None:
         )
     config |= {key: value for key, value in DEFAULTS.items() if key not in chosen}
     config["shapes"] = [{"M": int(size[1]), "N": int(size[2])} for size in sizes]
+
+
+def names(config: dict, sweeps: Iterable[Path]) -> str:
+    """Return the names of shapes as JSON, `{"4096x128256": "Llama 3 training"}`, for the report.
+
+    They are those of `config`, and of the files `sweeps`, whose rows may be recorded.
+    """
+    configs = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sweeps]
+    entries = (entry for each in (*configs, config) for entry in each.get("shapes", ()))
+    named = {
+        f"{M}x{N}": entry["name"]
+        for entry in entries
+        if "name" in entry
+        for M, N in sizes_of(entry)
+    }
+    return json.dumps(named, sort_keys=True)

@@ -1,10 +1,14 @@
 """A shape of the command line becomes the config of a sweep, and who competes there."""
 
+import json
+
 import pytest
 
 import kernels
+from measure import ROOT
 from planning import points
 from planning.shape import expand_words
+from planning.shape import names as shape_names
 from planning.validate import ConfigError
 from tests.planning.test_validate import DEFAULT
 
@@ -30,6 +34,13 @@ def test_what_the_user_chose_stays_and_without_words_everything_does():
     assert [p.variant for p in points.expand(config, "h200")] == ["triton_row"]
     assert expanded() == DEFAULT
     assert expanded(dtype="float16") == DEFAULT | {"dtypes": ["float16"]}
+
+
+def test_names_are_those_of_the_config_and_of_the_sweeps():
+    entries = [{"name": "mine", "M": [1, 2], "N": 8}, {"M": 3, "N": 8}]
+    names = json.loads(shape_names(DEFAULT | {"shapes": entries}, [ROOT / "sweeps/workloads.yaml"]))
+    assert (names["1x8"], names["2x8"], names["64x50257"]) == ("mine", "mine", "GPT-2 sampling")
+    assert "3x8" not in names
 
 
 @pytest.mark.parametrize("given", ["4096", "0x8", "8x", "8 x 8", 4096, ["4x8", "abc"], []])
