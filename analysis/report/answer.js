@@ -180,6 +180,17 @@ function answer(asked) {
   if (near.length) tables(distinct([...near, ...nearest(sizes, asked).slice(0, NEAREST)]));
 }
 
+// Names the rivals that have rows on this page, and no time at a size, with what their rows say.
+function untimed(size) {
+  const rival = ({ variant }) => variant === "frontier" || variant.startsWith("peer_");
+  const alikeRows = PAGE.rows.filter((row) => alike(row, size, ["gpu", "op"]) && rival(row));
+  const timed = size.rows.map((row) => row.variant);
+  const absent = distinct(alikeRows.map((row) => row.variant)).filter((name) => !timed.includes(name));
+  const why = (name) =>
+    PAGE.rows.find((row) => alike(row, size) && row.variant === name)?.status ?? "not measured";
+  return absent.length ? `Not timed here: ${absent.map((name) => `${name} (${why(name)})`).join(", ")}.` : "";
+}
+
 // Lists sizes, and all kernels at the first of them.
 function tables(sizes) {
   const numbers = (row) => [right(times(row.speedup)), right(percent(row.of_copy))];
@@ -188,6 +199,7 @@ function tables(sizes) {
   const control = PAGE.sizes.filter((row) => row.rank === null && alike(row, sizes[0]));
   const rows = [...sizes[0].rows, ...control];
   const least = Math.min(...rows.map((row) => row.time_us));
+  say("#untimed", untimed(sizes[0]));
   say("#h-bars", `Kernels at ${sizeTitle(sizes[0])}, by speed-up over torch`);
   say("#bars tbody", ...rows.map((row) => {
     const name = row.variant + (row.rank === null ? " (baseline)" : "");

@@ -102,6 +102,18 @@ def test_a_named_shape_can_be_picked_and_its_name_stands_at_its_size(opened, rep
     assert not opened(path=report).locator("#named").is_visible()  # a page without names
 
 
+def test_rivals_without_a_time_at_a_size_are_named_with_the_reason(opened, tmp_path):
+    rows = [*synthetic.with_speedups({"frontier": 2, "peer_liger": 1.5}, [256, 512])]
+    rows += synthetic.with_speedups({"peer_quack": 1.8}, [512])
+    rows[1] = synthetic.row(variant="peer_liger", N=256, status="unavailable", message="no liger")
+    page = opened(path=made.page(synthetic.frame_of(rows), tmp_path))
+    ask(page, ("h200", "softmax", "float32", 1024, 256))
+    said = page.locator("#untimed").inner_text()
+    assert said == "Not timed here: peer_liger (unavailable), peer_quack (not measured)."
+    ask(page, ("h200", "softmax", "float32", 1024, 512))
+    assert page.locator("#untimed").inner_text() == ""
+
+
 def test_beyond_four_times_in_n_no_kernel_is_named(opened):
     page = opened()
     (text,) = ask(page, ("h200", "softmax", "float32", 1000000, 1000000))
