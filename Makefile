@@ -13,7 +13,7 @@ SNAKEMAKE := python3 -m snakemake
 ARGS ?=
 SWEEPS ?=
 
-.PHONY: run report record test test-all lint format lock docs rulegraph clean help
+.PHONY: run report shape peers record test test-all lint format lock docs rulegraph clean help
 
 run: $(VENV)/.ready  ## set up .venv, run the default sweep
 	@python3 -m planning.arguments $(ARGS)
@@ -21,6 +21,19 @@ run: $(VENV)/.ready  ## set up .venv, run the default sweep
 
 report: $(VENV)/.ready  ## report recorded and published rows; measure nothing
 	$(SNAKEMAKE) --cores all --configfile sweeps/recorded.yaml
+
+# make passes its variables on in the environment.
+# make shape M=4096 N=128256 DTYPE=bfloat16 OP=log_softmax KERNEL=my_softmax.py
+shape: $(VENV)/.ready  ## rank torch, frontier, the peers and KERNEL at one M, N, DTYPE and OP
+	@python3 -m tools.shape --M="$$M" --N="$$N" --dtype="$$DTYPE" --op="$$OP" --kernel="$$KERNEL"
+
+# The groups that pin other versions than the lock come without what they ask for.
+peers: $(VENV)/.ready  ## install the kernels of other projects; say which run here
+	python3 $(INSTALL) --group peers
+	python3 $(INSTALL) --no-deps --group flaggems
+	python3 $(INSTALL) --no-deps --group flashinfer
+	python3 $(INSTALL) --no-deps --group trl
+	@python3 -m tools.peers
 
 # Kept as data/recorded/<gpu>, checked, for a pull request; interrupted, it goes on where it was.
 # Some sweeps only: make record SWEEPS="fused_softmax frontier"

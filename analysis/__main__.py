@@ -5,6 +5,7 @@ A command imports what it needs when it runs, so that ranking does not wait for 
 
 import argparse
 import functools
+import json
 import sys
 import time
 from argparse import ArgumentParser, Namespace
@@ -62,6 +63,8 @@ def parser() -> ArgumentParser:
     argument = add(_report, rows, published, recorded, unranked, folder)
     about = "the exact command that made the rows, quoted in the report"
     argument("--command", required=True, dest="repeat", metavar="COMMAND", help=about)
+    about = "names of shapes as JSON, from the sweep's config"
+    argument("--names", type=json.loads, default={}, metavar="JSON", help=about)
     argument("--claims", type=Path, required=True, help="file that `claims` wrote")
     argument("--figures-dir", type=Path, required=True, help="folder of the figures to link")
     argument = add(_compare, unranked)
@@ -153,6 +156,7 @@ def _report(given: Namespace) -> str:
         command=given.repeat,
         recorded=given.recorded,
         unranked=given.unranked_flags,
+        names=given.names,
     )
     return ", ".join(map(str, written))
 

@@ -23,6 +23,8 @@ from .registry.dependencies import (  # noqa: F401
     used_files,
 )
 from .registry.discover import (  # noqa: F401
+    PEERS,
+    TORCH,
     add_variant,
     configs,
     default_variants,
@@ -30,6 +32,7 @@ from .registry.discover import (  # noqa: F401
     load,
     names,
     ops,
+    rivals,
     variant_file,
 )
 from .registry.source_hash import code_sha256  # noqa: F401

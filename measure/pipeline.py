@@ -20,6 +20,7 @@ from .errors import Ended, NoRow
 from .journal import Journal
 from .point import Point
 from .replicate import FirstReplicate
+from .row import WRONG_ON
 from .status import Status, classify, describe
 
 INTERPRETED_ROWS = 16  # Triton's interpreter runs programs one by one; these take about a second
@@ -168,7 +169,7 @@ class _Run(NamedTuple):
         _end_if_wrong("integrity", self.replaced())
         row |= edge_cases.columns(special)
         wrong = edge_cases.first_problem(special)
-        row["message"] = f"wrong on special values: {wrong}" if wrong else ""
+        row["message"] = f"{WRONG_ON}{wrong}" if wrong else ""
         return accuracy
 
 

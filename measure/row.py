@@ -48,6 +48,9 @@ IDENTITY = (*POINT, "seed", "blocks", "replicate")  # identifies a row
 PATH = "{gpu}/{op}/{dtype}/{distribution}/seed{seed}_blocks{blocks}/M{M}_N{N}/"
 PATH += "{variant}.{fingerprint}.{replicate}.csv"
 
+# Begins what the message says of a row with the flag edge_cases: the values, and what is wrong.
+WRONG_ON = "wrong on special values: "
+
 MAX_ELEMENTS = 2**59  # of a matrix; the bytes of three of them fit in 64 bits
 
 SAMPLE_COLUMNS = ("block", "order", "series", "time_us")

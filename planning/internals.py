@@ -28,6 +28,15 @@ def config_layers(workflow) -> list[dict]:
     return [*map(load_configfile, workflow.configfiles), workflow.config_settings.config]
 
 
+def chosen_keys(workflow) -> set[str]:
+    """Return the keys that the user gives by --configfile and --config.
+
+    The `config` of a Snakefile has the project's defaults among them.
+    """
+    files, options = given_configs(workflow)
+    return {key for layer in (*map(load_configfile, files), options) for key in layer}
+
+
 def named_profile() -> str | None:
     """Return the profile that Snakemake's arguments or its environment name.
 

@@ -22,6 +22,8 @@ from .validate import ConfigError
 RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is recorded
 ROW = f"results/rows/{PATH}"
 LOG = f"results/logs/points/{PATH.removesuffix('.csv')}.log"
+# Words that stand for variants, and who is meant.
+CHOICES = {"all": kernels.default_variants, "rivals": kernels.rivals}
 KINDS_OF_N = ((2, 1), (2, 0), (8, 0))  # (divisor, remainder): odd, even, words of 16 bytes
 MAX_SIZES = 10**6  # of a range, and matrices of an entry of shapes
 MAX_DRAWS = 10_000  # for one shape; sweeps/random.yaml needs 2 on average
@@ -60,7 +62,8 @@ def expand(config: dict, gpu: str) -> list[Point]:
         if op in operation_files:
             settings["operation_files"] = (operation_files[op],)
         variants = shape.get("variants", config["variants"])
-        variants = kernels.default_variants(op, files) if variants == "all" else variants
+        if isinstance(variants, str):
+            variants = CHOICES[variants](op, files)
         # a sweep of one operation may be asked for another one, on the command line
         variants = [name for name in variants if op in kernels.ops(name)]
         dtypes = shape.get("dtypes", config["dtypes"])
@@ -87,15 +90,18 @@ def _matrices(shape: dict, dtypes: list[str], seed: int) -> list[tuple[str, int,
     """Return every (dtype, M, N) of an entry of `shapes`."""
     if "random" in shape:
         return _random_shapes(shape, dtypes, seed)
+    return [(dtype, *size) for dtype, size in itertools.product(dtypes, sizes_of(shape))]
+
+
+def sizes_of(shape: dict) -> list[tuple[int, int]]:
+    """Return every (M, N) of an entry of `shapes` that is not random."""
     if "elements" in shape:
-        each = [(max(1, shape["elements"] // N), N) for N in _sizes(shape["N"])]
-    else:
-        rows, columns = _sizes(shape["M"]), _sizes(shape["N"])
-        if len(rows) * len(columns) > MAX_SIZES:
-            count = f"{len(rows)} M times {len(columns)} N"
-            raise ConfigError(f"shapes: {count} are more than {MAX_SIZES} matrices; name fewer")
-        each = itertools.product(rows, columns)
-    return [(dtype, *matrix) for dtype, matrix in itertools.product(dtypes, each)]
+        return [(max(1, shape["elements"] // N), N) for N in _sizes(shape["N"])]
+    rows, columns = _sizes(shape["M"]), _sizes(shape["N"])
+    if len(rows) * len(columns) > MAX_SIZES:
+        count = f"{len(rows)} M times {len(columns)} N"
+        raise ConfigError(f"shapes: {count} are more than {MAX_SIZES} matrices; name fewer")
+    return list(itertools.product(rows, columns))
 
 
 def _random_shapes(entry: dict, dtypes: list[str], seed: int) -> list[tuple[str, int, int]]:
@@ -186,7 +192,7 @@ def announce(config: dict, gpu: str, expanded: Sized, points: Sized) -> str:
 def _without_op(config: dict) -> list[str]:
     """Return the named variants that compute no operation of the sweep."""
     lists = [config["variants"], *(shape.get("variants", "all") for shape in config["shapes"])]
-    named = dict.fromkeys(name for names in lists if names != "all" for name in names)
+    named = dict.fromkeys(name for names in lists if not isinstance(names, str) for name in names)
     return [name for name in named if kernels.ops(name).isdisjoint(ops(config))]
 
 

@@ -73,7 +73,9 @@ def _message(error) -> str:
         missing = [key for key in error.validator_value if key not in given]
         return f"  {where or 'config'}: missing {', '.join(missing)}"
     if error.validator == "enum":
-        return f"  {where}: unknown value {given!r}{nearest(given, error.validator_value)}"
+        title = f": {error.schema['title']}" if "title" in error.schema else ""
+        allowed = nearest(given, error.validator_value)
+        return f"  {where}: unknown value {given!r}{title}{allowed}"
     if error.validator == "oneOf":
         both = {"M", "elements"} <= set(given)
         return f"  {where}: give M or elements" + (", not both" if both else "")
@@ -85,7 +87,6 @@ def _message(error) -> str:
         "exclusiveMinimum": f"must be above {error.validator_value}",
         "pattern": "only lower-case letters, digits"
         + (" and underscores" if "_" in str(error.validator_value) else ""),
-        "const": "must be a list of variants, or the word all",
         "type": error.schema.get("title") or TYPES.get(error.validator_value),
     }.get(error.validator, error.message)
     if isinstance(given, str) and given.isdecimal():
@@ -116,7 +117,7 @@ def _unknown_names(config: dict) -> list[str]:
         places[f"shapes[{index}].variants"] = shape.get("variants", "all")
     faults = []
     for place, names in places.items():
-        for name in () if names == "all" else names:
+        for name in () if isinstance(names, str) else names:
             try:
                 kernels.variant_file(name)
             except (KeyError, kernels.BadKernel) as error:

@@ -26,6 +26,9 @@ SWEEPS = {
     "log_softmax_backward": 3,
     "frontier": 3,
     "peers": 3,
+    "workloads": 3,
+    "workloads_log_softmax": 3,
+    "workloads_log_softmax_backward": 3,
     "random": 1,
 }
 

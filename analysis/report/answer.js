@@ -48,6 +48,9 @@ const [NEAREST, MOST_NAMED] = [6, 4]; // sizes of the table; kernels of a tie
 const gpuName = (gpu) => PAGE.gpus[gpu] ?? gpu;
 const address = ({ gpu, op, dtype, M, N }) => `#${gpu}/${op}/${dtype}/${M}x${N}`;
 const sizeName = ({ M, N }) => `${M}\u00a0×\u00a0${N}`;
+// The size with the name of its model, if it has one.
+const known = ({ M, N }) => PAGE.names[`${M}x${N}`];
+const sizeTitle = (size) => sizeName(size) + (known(size) ? ` (${known(size)})` : "");
 const alike = (a, b, names = FIELDS) => names.every((name) => a[name] === b[name]);
 const comparable = (a, b) => alike(a, b, ["gpu", "op", "dtype"]);
 
@@ -139,10 +142,10 @@ function about(names) {
 
 // Says that the combination was not measured, where it was, and how to measure it.
 function missing(asked) {
-  const { gpu, op, dtype } = asked;
+  const { gpu, op, dtype, M, N } = asked;
   const there = RANKED.filter((row) => alike(row, asked, ["op", "dtype"])).map((row) => row.gpu);
   const see = distinct(there).flatMap((gpu) => [link({ ...asked, gpu }, `see ${gpuName(gpu)}`), " "]);
-  const config = `'gpus=[${gpu}]' op=${op} 'dtypes=[${dtype}]' sweep=${op}_${dtype}`;
+  const config = `'gpus=[${gpu}]' op=${op} dtype=${dtype} shape=${M}x${N}`;
   return [
     `${op} in ${dtype} was not measured on ${gpuName(gpu)}: `, ...see,
     see.length ? "or measure it: " : "measure it: ",
@@ -166,7 +169,7 @@ function answer(asked) {
   const near = neighbours(sizes, asked);
   const found = near.length ? winner(near) : { names: [], text: "" };
   const rows = near.flatMap((size) => size.rows.filter((row) => row.variant === found.names[0]));
-  say("#asked", `${asked.op}, ${asked.dtype}, ${sizeName(asked)}, on ${gpuName(asked.gpu)}`);
+  say("#asked", `${asked.op}, ${asked.dtype}, ${sizeTitle(asked)}, on ${gpuName(asked.gpu)}`);
   say("#notice", ...notice(asked, sizes, near));
   say("#winner", ...(found.why ? [] : found.names.slice(0, 1).map(dot)), found.text);
   say("#facts", near.length ? facts(rows, found.names[0]) : "");
@@ -177,15 +180,27 @@ function answer(asked) {
   if (near.length) tables(distinct([...near, ...nearest(sizes, asked).slice(0, NEAREST)]));
 }
 
+// Names the rivals that have rows on this page, and no time at a size, with what their rows say.
+function untimed(size) {
+  const rival = ({ variant }) => variant === "frontier" || variant.startsWith("peer_");
+  const alikeRows = PAGE.rows.filter((row) => alike(row, size, ["gpu", "op"]) && rival(row));
+  const timed = size.rows.map((row) => row.variant);
+  const absent = distinct(alikeRows.map((row) => row.variant)).filter((name) => !timed.includes(name));
+  const why = (name) =>
+    PAGE.rows.find((row) => alike(row, size) && row.variant === name)?.status ?? "not measured";
+  return absent.length ? `Not timed here: ${absent.map((name) => `${name} (${why(name)})`).join(", ")}.` : "";
+}
+
 // Lists sizes, and all kernels at the first of them.
 function tables(sizes) {
   const numbers = (row) => [right(times(row.speedup)), right(percent(row.of_copy))];
   say("#near tbody", ...sizes.map((size) =>
-    tableRow(cell(link(size, sizeName(size))), cell(named(size)), ...numbers(size))));
+    tableRow(cell(link(size, sizeTitle(size))), cell(named(size)), ...numbers(size))));
   const control = PAGE.sizes.filter((row) => row.rank === null && alike(row, sizes[0]));
   const rows = [...sizes[0].rows, ...control];
   const least = Math.min(...rows.map((row) => row.time_us));
-  say("#h-bars", `Kernels at ${sizeName(sizes[0])}, by speed-up over torch`);
+  say("#untimed", untimed(sizes[0]));
+  say("#h-bars", `Kernels at ${sizeTitle(sizes[0])}, by speed-up over torch`);
   say("#bars tbody", ...rows.map((row) => {
     const name = row.variant + (row.rank === null ? " (baseline)" : "");
     const time = right(`${fourDigits(row.time_us)}${row.mark} µs`);
@@ -208,6 +223,7 @@ function ask() {
   say("#fault", valid ? addressFault : "M and N are whole numbers from 1 up, such as 1024 and 8192.");
   if (!valid) return; // the reply is still that to the last valid question
   asked = given;
+  models.value = known(asked) ? `${asked.M}x${asked.N}` : "";
   answer(asked);
   const before = location.hash; // a link may be followed meanwhile
   cancelAnimationFrame(frame); // while a number is typed, only the last question counts
@@ -217,6 +233,16 @@ function ask() {
     list();
   });
 }
+
+// The picker of named shapes; it fills M and N, and has no name, so it is no part of the question.
+const models = find("#named select");
+models.append(...Object.entries(PAGE.names).map(([value, name]) =>
+  h("option", { value }, `${name}: ${value.replace("x", "\u00a0×\u00a0")}`)));
+find("#named").hidden = !Object.keys(PAGE.names).length;
+models.addEventListener("input", () => {
+  const size = models.value.split("x");
+  if (size.length === 2) ["M", "N"].forEach((name, i) => (question.elements[name].value = size[i]));
+});
 
 const fill = (values) => FIELDS.forEach((name, i) => (question.elements[name].value = values[i]));
 

@@ -5,8 +5,9 @@ import gzip
 import hashlib
 import json
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import jinja2
 import pandas as pd
@@ -50,11 +51,13 @@ def write(
     command: str,
     recorded: Iterable[Path] = (),
     unranked: Collection[str] = UNRANKED,
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Path]:
     """Write both reports to `folder`, and report/*.csv; equal inputs give equal bytes.
 
     `command` is the exact command that made the rows, `recorded` are the files
-    data/recorded/{gpu}/{sweep}.yaml of recorded rows. The others are those of `model.build`.
+    data/recorded/{gpu}/{sweep}.yaml of recorded rows, `names` those of shapes, by `MxN`.
+    The others are those of `model.build`.
     """
     recorded = list(recorded)
     content = model.build(measurements, claims, published, figures, unranked)
@@ -75,7 +78,7 @@ def write(
             for text, path in content["figures"]
         ],
         "images": [base64.b64encode(p.read_bytes()).decode() for _, p in content["figures"][:1]],
-        "payload": payload(published, content),
+        "payload": payload(published, content | {"names": dict(names)}),
         "styles": Markup((HERE / "page.css").read_text(encoding="utf-8")),
         "script": Markup(script),
         "digest": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -128,6 +131,7 @@ def payload(published: Published, content: dict) -> str:
     found = {
         "baselines": torch,
         "gpus": content["gpu_names"],
+        "names": content["names"],
         "sizes": records(drawn.reindex(columns=OF_SIZES)),
         "rows": records(ranks[OF_ROWS]),
         "charts": charts(drawn),

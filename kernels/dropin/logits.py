@@ -109,7 +109,7 @@ def by_torch(tensors: RowTensors, options: Options) -> Values:
     if options.operation == "TokenLogProbEntropy":
         entropies = torch.where(used, _entropy(rows.log_p), 0.0)
     if options.operation.endswith("CrossEntropy"):
-        smoothing, first = options.label_smoothing, -first[:, 0]
+        smoothing, first = options.label_smoothing, -first.view(-1)
         if smoothing:
             first = (1 - smoothing) * first - smoothing * rows.log_p.mean(1)
         first = first + options.z_loss * logsumexp**2

@@ -12,14 +12,14 @@ from ..tensors import empty_output
 
 
 @contextlib.contextmanager
-def optional_package(options: str = "--group peers") -> Iterator[None]:
-    """Add to an ImportError inside the block how to install the package."""
+def optional_package(condition: str = "") -> Iterator[None]:
+    """Add to an ImportError inside the block how to install the package, and on what condition."""
     try:
         yield
     except ImportError as error:
-        # the group, not the module: another project may own that name in the package index
+        # not the module's name: another project may own it in the package index
         raise ImportError(
-            f"{error}; install the optional group of pyproject.toml: pip install {options}"
+            f"{error}; `make peers` installs the kernels of other projects{condition}"
         ) from error
 
 

@@ -9,7 +9,7 @@ needs contiguous rows; FlagGems' own function copies x and returns a new tensor.
 the kernel with FlagGems' rules for blocks and warps, and copies only non-contiguous x or out. It
 bypasses FlagGems' launcher (LibEntry), which fails with Triton 3.7 and newer.
 Source: FlagGems (flagos-ai/FlagGems), flag_gems/ops/softmax.py. The package is optional, and its
-own pins conflict with the versions here: ``python -m pip install --no-deps --group flaggems``.
+own pins conflict with the versions here: ``make peers``.
 """
 
 import torch
@@ -18,7 +18,7 @@ from . import _package
 
 ON_REQUEST = True  # another project's kernel, from an optional package
 
-with _package.optional_package("--no-deps --group flaggems"):
+with _package.optional_package():
     from flag_gems.ops.softmax import softmax_kernel_inner
 
 _heuristics = softmax_kernel_inner.fn  # picks the block and the warps

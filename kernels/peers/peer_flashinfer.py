@@ -13,7 +13,7 @@ returns a new tensor. This variant calls the compiled function beneath it, and c
 non-contiguous x or out. The first use compiles with nvcc, and FlashInfer keeps the result on disk.
 Source: FlashInfer (flashinfer-ai/flashinfer), flashinfer/sampling.py and
 include/flashinfer/sampling.cuh. The package is optional, and softmax needs few of its dependencies:
-``python -m pip install --no-deps --group flashinfer``.
+``make peers``.
 """
 
 import functools
@@ -25,7 +25,7 @@ from . import _package
 
 ON_REQUEST = True  # another project's kernel, from an optional package
 
-with _package.optional_package("--no-deps --group flashinfer"):
+with _package.optional_package():
     # all of FlashInfer would import a dozen packages, for 5 s
     _package.skip_init("flashinfer", "flashinfer.jit")
     from flashinfer.jit import cpp_ext

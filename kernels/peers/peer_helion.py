@@ -11,7 +11,7 @@ Limits: NVIDIA GPUs here. Every new shape or stride is compiled. ``pretuned``: c
 9.0, and N up to 32768, the longest row that was tuned.
 Source: Helion (pytorch/helion); the lines in its language are ours. The configurations stand in
 pretuned_kernels/softmax/_helion_aot_softmax_cuda_sm90.py at 2af5b97, which the package lacks. The
-package is optional: ``python -m pip install --group peers``.
+package is optional: ``make peers``.
 """
 
 import bisect

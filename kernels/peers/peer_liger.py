@@ -7,7 +7,7 @@ Limits: N up to 65536, Liger's largest block; its loop over blocks is never reac
 here. Liger's own function makes x contiguous and returns a new tensor. This variant calls the
 kernel with the same settings, but on x and out with any row stride.
 Source: Liger-Kernel (linkedin/Liger-Kernel), liger_kernel/ops/softmax.py. The package is optional:
-``python -m pip install --group peers``.
+``make peers``.
 """
 
 import torch

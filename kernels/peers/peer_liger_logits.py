@@ -10,7 +10,7 @@ value NaN (-inf - -inf). Liger's own function of the loss waits for the GPU to c
 cannot be recorded in a CUDA graph, and rounds losses to the dtype of x; with a gradient it
 overwrites x. This variant calls the kernels with Liger's settings, for losses in float32 alone.
 Source: Liger-Kernel (linkedin/Liger-Kernel), liger_kernel/ops/cross_entropy.py and grpo_loss.py.
-The package is optional: ``python -m pip install --group peers``.
+``make peers`` installs the package, which is optional.
 """
 
 import torch

@@ -10,7 +10,7 @@ warps share a row, and each scales by its own maximum first. If one of them has 
 becomes NaN (-inf - -inf). In float32 the rounding of maximum times log2(e) shows in rows of values
 around 10,000.
 Source: QuACK (Dao-AILab/quack), quack/softmax.py. The package is optional:
-``python -m pip install --group peers``.
+``make peers``.
 """
 
 import math

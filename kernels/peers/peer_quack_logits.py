@@ -9,8 +9,8 @@ Limits: rows of x and dx are aligned to 16 bytes, or to the largest part of thes
 row. They fit in the shared memory of a cluster. NVIDIA GPUs from compute capability 8.0 on. If a
 warp's part of a row has only -inf, the row becomes NaN (-inf - -inf). The gradient alone needs the
 log of a row's sum, which a further kernel adds up from what this project's forward saves.
-Source: QuACK (Dao-AILab/quack), quack/cross_entropy.py. The package is optional:
-``python -m pip install --group peers``.
+Source: QuACK (Dao-AILab/quack), quack/cross_entropy.py. ``make peers`` installs
+the package, which is optional.
 """
 
 import math

@@ -4,8 +4,8 @@ Idea: as ``peer_quack_logits``, but the kernel writes p - 1[n = target] while th
 memory.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: as ``peer_quack_logits``.
-Source: QuACK (Dao-AILab/quack), quack/cross_entropy.py. The package is optional:
-``python -m pip install --group peers``.
+Source: QuACK (Dao-AILab/quack), quack/cross_entropy.py. ``make peers`` installs
+the package, which is optional.
 """
 
 from torch import Tensor

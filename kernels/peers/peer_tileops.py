@@ -17,7 +17,7 @@ its search, and copies where TileOPs does. Every shape is compiled with nvcc, fo
 TileLang keeps the result on disk.
 Source: TileOPs (tile-ai/TileOPs), tileops/_kernels/reduction/softmax.py, softmax_on_chip.py and
 softmax_warp_rows.py. The package is optional, and needs Python 3.12:
-``python -m pip install --group peers``.
+``make peers``.
 """
 
 import functools
@@ -32,7 +32,7 @@ from . import _package
 
 ON_REQUEST = True  # another project's kernel, from an optional package
 
-with _package.optional_package():
+with _package.optional_package(", this one on Python 3.12 or newer"):
     # TileOPs' operators would parse the descriptions of all others, for 3 s
     _package.skip_init("tileops._kernels", "tileops._kernels.reduction")
     import tilelang

@@ -8,7 +8,7 @@ row makes its values NaN (-inf - -inf), and one -inf makes its entropy NaN (0 ·
 calls the kernels with TRL's settings; TRL's own function allocates what they write. The gradient
 needs the log of a row's sum, which a further kernel adds up from what this project's forward saves.
 Source: TRL (huggingface/trl), trl/kernels/logprob_entropy.py. The package is optional, and the
-kernels need none of its dependencies: ``python -m pip install --no-deps --group trl``.
+kernels need none of its dependencies: ``make peers`` installs it alone.
 """
 
 import torch
@@ -20,7 +20,7 @@ from ._package import unsupported as unsupported  # the only limit is a GPU
 
 ON_REQUEST = True  # another project's kernel, from an optional package
 
-with _package.optional_package("--no-deps --group trl"):
+with _package.optional_package():
     # the package would import transformers
     _package.skip_init("trl", "trl.kernels")
     # globals of this module, because rows read registers from there

@@ -33,6 +33,8 @@ from .variant import Variant, why_unsupported
 
 PACKAGE = __package__.partition(".")[0]
 KERNELS = Path(__file__).parents[1]
+PEERS = "peers"  # the family of other projects' kernels, which optional packages have
+TORCHS = TORCH, _ = "torch_softmax", "torch_logits"  # the variants that have torch's own functions
 FAMILIES = ("published", "frontier", "peers", "contributed")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # part of a row's path
 MAX_NAME = 100  # letters; a file name has at most 255 bytes
@@ -112,6 +114,19 @@ def default_variants(op: str, added: Iterable[str] = ()) -> list[str]:
     return [
         name for name in candidates if not source_scan.literal(variant_file(name), "ON_REQUEST")
     ]
+
+
+def rivals(op: str, added: Iterable[str] = ()) -> list[str]:
+    """Return the variants of ``variants: rivals``: those that a user would choose for this op.
+
+    These are ``added`` ones, torch's own, this project's, contributed ones and every peer. The
+    kernels of articles and tutorials are left out.
+    """
+    torch = {*TORCHS, f"torch_{op}"}
+    default, project = default_variants(op, added), set(_files())
+    own = [n for n in default if n in project and (n in torch or family(n) != "published")]
+    peers = [name for name in names(op) if family(name) == PEERS]
+    return list(dict.fromkeys([*(n for n in default if n not in project), *own, *peers]))
 
 
 def configs(name: str) -> tuple[str, ...]:

@@ -27,11 +27,12 @@ def rows() -> list[dict[str, str]]:
     return [*found, synthetic.row(**point, status="crash", message=MARKUP)]
 
 
-def page(data: pd.DataFrame, folder: Path) -> Path:
+def page(data: pd.DataFrame, folder: Path, names: dict[str, str] | None = None) -> Path:
     """Write the report of measurements to `folder`; return its page."""
     tables = published.load(ROOT / "data/published")
     for gpu in {"h200", *data["gpu"]}:
         (folder / gpu).mkdir(exist_ok=True)
         Image.new("RGB", (1400, 2000)).save(folder / gpu / "map.png")  # of the real one's size
     checked = claims.check(data, tables)
-    return write.write(data, checked, tables, folder, folder, "make run")[1]
+    given = {"figures": folder, "folder": folder, "command": "make run", "names": names or {}}
+    return write.write(data, checked, tables, **given)[1]

@@ -89,6 +89,31 @@ def test_a_size_that_was_not_measured_is_answered_by_both_neighbours(opened, tmp
     assert "from softmax_bench import softmax" in page.locator("#about").inner_text()
 
 
+def test_a_named_shape_can_be_picked_and_its_name_stands_at_its_size(opened, report, tmp_path):
+    data, names = synthetic.frame_of(made.rows()), {"64x50257": "GPT-2 sampling", "4x8": "tiny"}
+    page = opened(path=made.page(data, tmp_path, names))
+    models = page.locator("#named select")
+    models.select_option(label="GPT-2 sampling: 64\u00a0×\u00a050257")  # noqa: RUF001
+    assert values(page)[3:] == ["64", "50257"]
+    assert "(GPT-2 sampling)" in page.locator("#asked").inner_text()
+    page.locator("[name=M]").fill("65")
+    assert models.input_value() == ""
+    assert "GPT-2" not in page.locator("#asked").inner_text()
+    assert not opened(path=report).locator("#named").is_visible()  # a page without names
+
+
+def test_rivals_without_a_time_at_a_size_are_named_with_the_reason(opened, tmp_path):
+    rows = [*synthetic.with_speedups({"frontier": 2, "peer_liger": 1.5}, [256, 512])]
+    rows += synthetic.with_speedups({"peer_quack": 1.8}, [512])
+    rows[1] = synthetic.row(variant="peer_liger", N=256, status="unavailable", message="no liger")
+    page = opened(path=made.page(synthetic.frame_of(rows), tmp_path))
+    ask(page, ("h200", "softmax", "float32", 1024, 256))
+    said = page.locator("#untimed").inner_text()
+    assert said == "Not timed here: peer_liger (unavailable), peer_quack (not measured)."
+    ask(page, ("h200", "softmax", "float32", 1024, 512))
+    assert page.locator("#untimed").inner_text() == ""
+
+
 def test_beyond_four_times_in_n_no_kernel_is_named(opened):
     page = opened()
     (text,) = ask(page, ("h200", "softmax", "float32", 1000000, 1000000))
@@ -108,7 +133,7 @@ def test_what_was_not_measured_says_where_it_was_and_changes_no_other_field(open
     assert values(page) == ["a100", "log_softmax", "float32", "1024", "512"]
     notice = page.locator("#notice")
     assert "was not measured on" in notice.inner_text()
-    config = "'gpus=[a100]' op=log_softmax 'dtypes=[float32]'"
+    config = "'gpus=[a100]' op=log_softmax dtype=float32 shape=1024x512"
     assert f"snakemake --cores all --config {config}" in notice.inner_text()
     notice.locator("a", has_text="see NVIDIA H200").click()
     expect(page.locator("[name=gpu]")).to_have_value("h200")

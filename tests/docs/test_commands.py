@@ -56,7 +56,7 @@ COMMANDS = {str(path.relative_to(ROOT)): commands(path) for path in PAGES}
 # How a command begins -> why the environment of the tests does not run it.
 INSTALLING = {
     "pip install .": "it installs the wheel",
-    "python -m pip install": "it installs hundreds of megabytes",
+    "make peers": "it installs hundreds of megabytes",
     "python -m softmax_bench": "it needs the wheel",
 }
 NOT_RUN = {

@@ -9,6 +9,7 @@ from measure import ROOT
 from tests.docs.test_commands import tiny_project
 from tests.processes import run
 from tests.workflow.runner import configure, environment, read_csv
+from tools import pins
 
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 ODD = 'a $HOME "b" it\'s #c {d} e\\f'  # all that a shell, make or a format string may take
@@ -46,6 +47,26 @@ def test_any_folder_has_an_environment_and_its_commands_come_first(tmp_path):
         ["make", "where"], cwd=folder, env=environment(), text=True, encoding="utf-8"
     )
     assert said == f"{folder}/.venv/bin/python3\n"
+
+
+def test_peers_are_installed_with_the_pip_of_the_environment_and_then_listed(tmp_path):
+    """Every optional group of pyproject.toml, by a pip that only says what it is asked."""
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/__init__.py").touch()
+    (tmp_path / "tools/peers.py").write_text("print('which run')\n", encoding="utf-8")
+    for name in ("Makefile", "requirements.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / ".venv/.ready").touch()
+    said = run(
+        *("make", "--silent", "peers", "INSTALL=-c 'import sys; print(*sys.argv[1:])'"),
+        cwd=tmp_path,
+        env=environment(),
+    )
+    alone = [f"--no-deps --group {name}" for name in ("flaggems", "flashinfer", "trl")]
+    assert said.splitlines() == ["--group peers", *alone, "which run"]
+    usual = {"measure", "analysis", "workflow", "dev"}
+    assert {line.split()[-1] for line in said.splitlines()[:-1]} == set(pins.groups()) - usual
 
 
 def test_any_folder_can_be_measured_in(tmp_path):

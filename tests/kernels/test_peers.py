@@ -27,11 +27,11 @@ PACKAGES = {  # variant -> module that it needs
     "peer_quack_return_dx": "quack",
 }
 COMPILERS = {"peer_tileops": {"tilelang"}}  # imported beside the package
-GROUPS = {  # the others': --group peers
-    "peer_flaggems": "--no-deps --group flaggems",
-    "peer_flashinfer": "--no-deps --group flashinfer",
-    "peer_trl": "--no-deps --group trl",
-}
+GROUPS = {
+    "peer_flaggems": "flaggems",
+    "peer_flashinfer": "flashinfer",
+    "peer_trl": "trl",
+}  # the others': peers
 CONFIGS = ["peer_compile__max", "peer_helion__pretuned"]  # one case each, in `make test-all`
 
 
@@ -101,12 +101,12 @@ def test_an_absent_package_is_unavailable_and_says_how_to_get_it(name, package, 
     assert status.classify(caught.value) == "unavailable"
     message = status.describe(caught.value)
     assert package in message
-    assert f"pip install {GROUPS.get(name, '--group peers')}" in message
+    assert "`make peers` installs" in message
 
 
 def test_every_package_of_a_peer_is_pinned_in_its_group():
     for name in (*PEERS, *PEERS_OF_LOGITS):
-        group = pins.groups()[GROUPS.get(name, "peers").split()[-1]]
+        group = pins.groups()[GROUPS.get(name, "peers")]
         pinned = {requirement.name.replace("-", "_") for requirement in group}
         needed = kernels.packages(name) - set(sys.stdlib_module_names) - {"torch", "kernels"}
         expected = {PACKAGES[name]} if name in PACKAGES else set()

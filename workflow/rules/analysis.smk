@@ -154,6 +154,7 @@ rule report:
         prose=tables.shown_prose(),
         # a function, because braces in a string are wildcards
         command=lambda wildcards: REPEAT_COMMAND,
+        names=lambda wildcards: SHAPE_NAMES,
         folder=lambda wildcards, output: os.path.dirname(output[0]),
     message:
         "Writing {output[0]} and {output[1]}"
@@ -162,4 +163,4 @@ rule report:
         " --claims {input.claims:q} --published {input.published[0]:q}"
         " --figures-dir {params.folder}/figures --command {params.command:q}"
         " --recorded {input.recorded:q} --unranked-flags {params.unranked:q}"
-        " --output-dir {params.folder} > {log:q} 2>&1"
+        " --names {params.names:q} --output-dir {params.folder} > {log:q} 2>&1"

@@ -9,7 +9,7 @@ import kernels
 import operations
 from kernels.terminal import replace_missing_characters
 from measure import fingerprint, row
-from planning import attempts, cluster, internals, machine, points, tables, validate
+from planning import attempts, cluster, internals, machine, points, shape, tables, validate
 
 replace_missing_characters()  # a dry run and --summary print to standard output
 
@@ -29,6 +29,7 @@ if set("{}") & set(str(ROOT)):
 # a workflow that uses this one as a module gives the keys that it changes
 for key, value in yaml.safe_load(Path(PROJECT, "config.yaml").read_text(encoding="utf-8")).items():
     config.setdefault(key, value)
+shape.expand_words(config, internals.chosen_keys(workflow))
 CONFIG_FILES, CONFIG_OPTIONS = internals.given_configs(workflow)
 validate.check(config, internals.config_layers(workflow))
 NAMED_PROFILE = internals.named_profile()
@@ -66,6 +67,7 @@ MADE = "results" if POINTS else "results/recorded"
 DRAWN_GPUS = [*POINTS, "a100"] if POINTS else tables.gpus(RECORDED, PUBLISHED)
 # `all` has the figures that no GPU owns
 FIGURES = expand(f"{MADE}/figures/{{gpu}}", gpu=dict.fromkeys(["all", *DRAWN_GPUS]))
+SHAPE_NAMES = shape.names(config, sorted((ROOT / "sweeps").glob("*.yaml")))
 MAIN_FILE = Path(workflow.main_snakefile)
 REPEAT_COMMAND = points.repeat_command(CONFIG_FILES, CONFIG_OPTIONS, MAIN_FILE, PROFILE)
 

@@ -1,0 +1,58 @@
+"""Turn a shape of the command line, `shape=4096x128256 dtype=bfloat16`, into a sweep's config.
+
+`make shape` and `snakemake --config shape=…` plan by it, so a row of one is a row of the other.
+Snakemake refuses M=4096: a key of --config has two letters at least.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+import yaml
+
+from .points import sizes_of
+from .validate import ConfigError
+
+SIZE = re.compile(r"([1-9]\d{0,17})x([1-9]\d{0,17})")
+# What a shape is measured with, unless the user's own config says otherwise.
+DEFAULTS = {"sweep": "shape", "variants": "rivals", "distribution": "normal"}
+
+
+def expand_words(config: dict, chosen: Collection[str]) -> None:
+    """Replace the keys `shape` and `dtype` of `config` by `shapes` and `dtypes`, if it has them.
+
+    A shape is text, as `4096x128256` for M = 4096 and N = 128256, or a list of such texts.
+    `chosen`: the keys that the user's own config has, of which DEFAULTS replaces none. Raises
+    ConfigError for another text.
+    """
+    if "dtype" in config:
+        config["dtypes"] = [config.pop("dtype")]
+    if "shape" not in config:
+        return
+    given = config.pop("shape")
+    texts = given if isinstance(given, list) else [given]
+    sizes = [SIZE.fullmatch(str(text)) for text in texts]
+    if not texts or not all(sizes):
+        raise ConfigError(
+            f"shape = {given!r}: M x N without blanks is needed, as shape=4096x128256, or a list, "
+            "as 'shape=[1x50257, 64x50257]'"
+        )
+    config |= {key: value for key, value in DEFAULTS.items() if key not in chosen}
+    config["shapes"] = [{"M": int(size[1]), "N": int(size[2])} for size in sizes]
+
+
+def names(config: dict, sweeps: Iterable[Path]) -> str:
+    """Return the names of shapes as JSON, `{"4096x128256": "Llama 3 training"}`, for the report.
+
+    They are those of `config`, and of the files `sweeps`, whose rows may be recorded.
+    """
+    configs = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sweeps]
+    entries = (entry for each in (*configs, config) for entry in each.get("shapes", ()))
+    named = {
+        f"{M}x{N}": entry["name"]
+        for entry in entries
+        if "name" in entry
+        for M, N in sizes_of(entry)
+    }
+    return json.dumps(named, sort_keys=True)

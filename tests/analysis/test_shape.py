@@ -1,0 +1,100 @@
+"""The answer for one shape: who ranks, who was not timed, and the sentence on a kernel."""
+
+import pytest
+
+from analysis import shape
+from tests.analysis import synthetic
+
+SIZE = {"dtype": "bfloat16", "M": 4096, "N": 1024}
+TORCH = synthetic.with_speedup(1.0, 0.0005, variant="torch_softmax", **SIZE)
+ABSENT = {"peer_helion": "no time was left"}
+
+
+def table_of(*rows):
+    return synthetic.ranked([TORCH, *rows], sweep="shape")
+
+
+def kernel(name, speedup, **given):
+    return synthetic.with_speedup(speedup, 0.0005, variant=name, **SIZE, **given)
+
+
+MINE = kernel(
+    "triton_row",
+    1.5,
+    flags="edge_cases launch_bound",
+    message="wrong on special values: rows with -inf: nan at column 3",
+    of_copy=0.92,
+    latency_us=33.0,
+)
+
+
+def test_the_ranking_has_both_times_and_names_who_was_not_timed():
+    quack = synthetic.row(
+        variant="peer_quack", status="unsupported", message="N = 5: multiples of 8", **SIZE
+    )
+    biased = kernel("peer_liger", 1.2, flags="aa_biased")
+    text = shape.report(table_of(kernel("frontier", 2.0), MINE, quack, biased), ABSENT)
+    lines = text.splitlines()
+    assert [line.split()[:2] for line in lines[1:4]] == [
+        ["1", "frontier"],
+        ["2", "triton_row‡"],
+        ["3", "torch_softmax"],
+    ]
+    for word in ("33.0 µs", "1.500 [", "92 %", "rows with -inf"):
+        assert word in lines[2]
+    assert "fastest: frontier" in lines
+    assert "called eagerly" not in text  # the winner does not wait for the host
+    assert "  peer_quack   unsupported: N = 5: multiples of 8" in lines
+    assert "  peer_liger   not ranked: torch against itself was off by more than 1 %" in lines
+    assert "  peer_helion  no time was left" in lines
+
+
+def test_who_waits_for_the_host_and_who_had_no_rival_is_told():
+    lines = shape.report(table_of(MINE), {}).splitlines()
+    assert "no winner: only torch was timed beside it" in lines
+    assert any(line.startswith("called eagerly, it waits for the host: 33.0 µs") for line in lines)
+    assert "fastest" not in "".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (
+            [MINE, kernel("frontier", 1.8)],
+            "92 % of the limit, 1.20 times the time of frontier, wrong on rows with -inf",
+        ),
+        (
+            [MINE | {"message": "", "flags": ""}, kernel("frontier", 1.501)],
+            "92 % of the limit, 1.00 times the time of frontier (a tie), right everywhere",
+        ),
+        (
+            [MINE],
+            "92 % of the limit, 0.67 times the time of torch_softmax (no other kernel was timed), "
+            "wrong on rows with -inf",
+        ),
+        (
+            [synthetic.row(variant="triton_row", status="crash", message="signal 11", **SIZE)],
+            "not timed, crash: signal 11",
+        ),
+    ],
+)
+def test_the_sentence_on_a_kernel(rows, sentence):
+    table = table_of(*rows)
+    assert shape.verdict(table, "triton_row", {}) == f"triton_row: {sentence}"
+    assert shape.fails(table, "triton_row") == (rows[0]["status"] == "crash")
+
+
+def test_a_kernel_without_a_row_fails_and_says_why():
+    assert shape.verdict(table_of(), "peer_helion", ABSENT) == "peer_helion: no time was left"
+    assert shape.fails(table_of(), "peer_helion")
+
+
+def test_checks_have_no_times():
+    way = "in Triton's interpreter: right on ordinary values, wrong on large values"
+    message = "correctness check passed on 4 of 4 rows; wrong on special values: large values: nan"
+    row = synthetic.row(variant="triton_row", status="interpreted", message=message, **SIZE)
+    assert shape.checked(table_of(row), ABSENT).splitlines() == [
+        "  torch_softmax  right",
+        f"  triton_row     {way}",
+        "  peer_helion    no time was left",
+    ]

@@ -1,0 +1,87 @@
+"""`make shape` and `make peers`: bad input, a check on a CPU, and the limit of two minutes."""
+
+from pathlib import Path
+
+import pytest
+
+import kernels
+from measure.device import gpus
+from tools import peers, shape
+
+KERNEL = """import torch
+
+def logsumexp(x, out=None):
+    return torch.logsumexp(x.float(), dim=1, out=out){wrong}
+"""
+
+
+@pytest.fixture(autouse=True)
+def on_a_cpu(monkeypatch, tmp_path):
+    monkeypatch.setattr(gpus, "visible_gpus", list)
+    monkeypatch.setattr(gpus, "resolve", lambda gpu: "cpu")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--M=4096"], "N is missing: make shape M=4096 N=128256"),
+        (["--M=4096", "--N=abc"], "N = 'abc': a whole number of at least 1 is needed"),
+        (["--M=0", "--N=8"], "M = 0: a whole number of at least 1 is needed"),
+        (["--M=4", "--N=8", "--dtype=fp16"], "unknown dtype 'fp16'; did you mean 'float16'?"),
+        (["--M=4", "--N=8", "--op=softmx"], "unknown op 'softmx'; did you mean 'softmax'?"),
+        (["--M=4", "--N=8", "--kernel=no.py"], "kernel 'no.py': no such file"),
+        (["--M=4", "--N=8", "--kernel=short.py"], "short.py does not compute softmax, but logsum"),
+    ],
+)
+def test_bad_input_gets_one_line(words, message, capsys):
+    Path("short.py").write_text(KERNEL.format(wrong=""), encoding="utf-8")
+    assert shape.main(words) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith(f"error: {message}")
+    assert (said.err.count("\n"), said.out) == (1, "")
+
+
+def test_without_a_gpu_kernels_are_checked_and_no_time_is_printed(capsys):
+    Path("shifted.py").write_text(KERNEL.format(wrong=" + 1"), encoding="utf-8")
+    words = ["--M=4096", "--N=64", "--op=logsumexp", "--kernel=shifted.py"]
+    assert shape.main(words) == 1
+    said = capsys.readouterr().out
+    assert "torch_softmax  right\n" in said
+    assert "kernels were checked on 16 of 4096 rows, and nothing was timed on a GPU" in said
+    assert said.splitlines()[-1].startswith("shifted: not timed, incorrect: ")
+    assert "µs" not in said
+    rows = list(Path("results/rows/cpu/logsumexp").rglob("M16_N64/*.csv"))
+    assert len(rows) == 2
+    before = [row.stat().st_mtime_ns for row in rows]
+    assert shape.main(words) == 1
+    assert [row.stat().st_mtime_ns for row in rows] == before  # nothing is measured again
+
+
+def test_a_kernel_of_the_project_is_given_by_its_name_or_its_file():
+    for given in ("triton_row", "kernels/published/triton_row.py"):
+        words = ["--M=4", "--N=8", f"--kernel={given}"]
+        asked = shape.question(shape.parser().parse_args(words))
+        planned = [point.variant for point in shape.plan(asked)]
+        assert planned == ["triton_row", *kernels.rivals("softmax")]
+
+
+def test_on_a_gpu_no_point_starts_after_its_time(monkeypatch):
+    monkeypatch.setattr(gpus, "resolve", lambda gpu: "h200")
+    given = shape.parser().parse_args(["--M=4", "--N=8"])
+    planned, clock = shape.plan(shape.question(given)), iter([0, 1, 2, *[99] * 99])
+    monkeypatch.setattr(shape.time, "monotonic", lambda: next(clock))
+    measured = []
+    monkeypatch.setattr(shape, "measure", lambda point, row: measured.append(point))
+    late = shape.measure_all(planned)
+    assert measured == planned[:2]
+    assert late == {point.variant: shape.NO_TIME for point in planned[2:] if point.replicate == 1}
+
+
+def test_peers_are_listed_with_why_they_do_not_run(monkeypatch, capsys):
+    monkeypatch.setattr(peers, "measure", lambda point, row: f"no {point.variant}")
+    assert peers.main() == 0
+    *lines, last = capsys.readouterr().out.splitlines()
+    named = [line.split()[0] for line in lines]
+    assert named == [name for name in kernels.names("softmax") if name.startswith("peer_")]
+    assert last == f"0 of {len(lines)} run here: none"

@@ -1,0 +1,42 @@
+"""`make peers` ends with it: say which kernels of other projects run on this machine.
+
+Each is loaded and called in a process of its own, on a small matrix, as a point is measured.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import kernels
+from analysis import shape as answer
+from kernels.terminal import replace_missing_characters
+from measure.device import gpus
+from measure.point import MIN_BLOCKS, Point
+from tools.shape import measure
+
+M, N, OP = 64, 1024, "softmax"  # which every peer takes
+
+
+def main() -> int:
+    """Print a line for each peer; return 0, because a peer that cannot run is no error."""
+    gpu = gpus.resolve(gpus.AUTO)
+    names = [name for name in kernels.names(OP) if kernels.family(name) == kernels.PEERS]
+    found, rows = {}, []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            point = Point(gpu, "float32", M, N, name, op=OP, blocks=MIN_BLOCKS)
+            row = Path(folder, f"{name}.csv")
+            if fault := measure(point, row):
+                found[name] = fault
+            else:
+                rows.append(row)
+        table = answer.load(rows)
+    print(answer.checked(table, found))
+    running = table.loc[table["status"] == "ok", "variant"].tolist()
+    print(f"{len(running)} of {len(names)} run here: {', '.join(running) or 'none'}")
+    return 0
+
+
+if __name__ == "__main__":
+    replace_missing_characters()
+    sys.exit(main())
