@@ -39,7 +39,8 @@ def profile_with_table(name: str | None, root: Path) -> str | None:
         if (place / TABLE).is_file():
             return str(place)
     for file in (place / stem for place in places for stem in ("profile.yaml", "config.yaml")):
-        if file.is_file() and re.search(r"^executor: *slurm", file.read_text("utf-8"), re.M):
+        text = file.read_text(encoding="utf-8") if file.is_file() else ""
+        if re.search(r"^executor: *slurm", text, re.M):
             raise ConfigError(
                 f"the profile {name} has no {TABLE}, which says how the cluster gives each type of "
                 f"GPU; copy {root / PROFILE / TABLE} beside its {file.name}, and edit it"

@@ -30,8 +30,8 @@ class Integration(contextlib.AbstractContextManager):
             if not hasattr(module, name):
                 version = getattr(sys.modules[self._library], "__version__", "unknown")
                 raise AttributeError(
-                    f"{home} of version {version} has no {name}; the versions that this works "
-                    "with are in docs/howto/logits.md"
+                    f"{home} of version {version} has no {name}; help(softmax_bench.integrate) "
+                    "names the versions that this works with"
                 )
         self._pairs = [(getattr(module, name), ours) for name, ours in replacements.items()]
         self._exchange(self._pairs)
