@@ -24,7 +24,6 @@ from .registry.dependencies import (  # noqa: F401
 )
 from .registry.discover import (  # noqa: F401
     PEERS,
-    TORCH,
     add_variant,
     configs,
     default_variants,
@@ -33,6 +32,7 @@ from .registry.discover import (  # noqa: F401
     names,
     ops,
     rivals,
+    torch_variant,
     variant_file,
 )
 from .registry.source_hash import code_sha256  # noqa: F401

@@ -94,7 +94,7 @@ def question(given: argparse.Namespace) -> Point:
             raise BadPoint(f"{name} is missing: {EXAMPLE}")
     M, N = (int(text) if text.isdecimal() else text for text in (given.M, given.N))
     names = {name: getattr(given, name) for name in ("dtype", "op") if getattr(given, name)}
-    files, variant = (), kernels.TORCH
+    files, variant = (), kernels.torch_variant(names.get("op", Point.op))
     if given.kernel in _project_kernels():
         variant = Path(given.kernel).stem
     elif given.kernel:

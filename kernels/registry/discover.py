@@ -34,7 +34,7 @@ from .variant import Variant, why_unsupported
 PACKAGE = __package__.partition(".")[0]
 KERNELS = Path(__file__).parents[1]
 PEERS = "peers"  # the family of other projects' kernels, which optional packages have
-TORCHS = TORCH, _ = "torch_softmax", "torch_logits"  # the variants that have torch's own functions
+TORCHS = "torch_softmax", "torch_logits"  # the variants that have torch's own functions
 FAMILIES = ("published", "frontier", "peers", "contributed")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # part of a row's path
 MAX_NAME = 100  # letters; a file name has at most 255 bytes
@@ -114,6 +114,12 @@ def default_variants(op: str, added: Iterable[str] = ()) -> list[str]:
     return [
         name for name in candidates if not source_scan.literal(variant_file(name), "ON_REQUEST")
     ]
+
+
+def torch_variant(op: str) -> str:
+    """Return the variant that has torch's own function for an operation; the first if none has."""
+    given = (name for name in (*TORCHS, f"torch_{op}") if name in names(op))
+    return next(given, TORCHS[0])
 
 
 def rivals(op: str, added: Iterable[str] = ()) -> list[str]:

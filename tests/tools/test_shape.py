@@ -43,6 +43,11 @@ def test_bad_input_gets_one_line(words, message, capsys):
     assert (said.err.count("\n"), said.out) == (1, "")
 
 
+def test_torch_is_the_variant_that_has_its_function(capsys):
+    assert shape.main(["--M=4", "--N=64", "--op=token_log_prob_entropy"]) == 0
+    assert re.search("^  torch_logits +right$", capsys.readouterr().out, re.MULTILINE)
+
+
 def test_without_a_gpu_kernels_are_checked_and_no_time_is_printed(capsys):
     Path("shifted.py").write_text(KERNEL.format(wrong=" + 1"), encoding="utf-8")
     words = ["--M=4096", "--N=64", "--op=logsumexp", "--kernel=shifted.py"]
