@@ -11,7 +11,6 @@ import importlib.util
 import logging
 import math
 from types import ModuleType
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -30,121 +29,12 @@ from .eligible import (
     torch_private,
     transforms,
 )
+from .logits_by_torch import Values, by_torch, gradient_by_torch
 
 BLOCK_BYTES = 16 * 1024  # of a gradient, that one block of the launch writes
 logger = logging.getLogger(__package__.partition(".")[0])
 _empty_cuda = torch_private("_C._dynamo.guards:_empty_strided_cuda")  # as in ``operation``
 _failed: set[tuple] = set()  # (operation, device, dtype, N), which torch computes from then on
-
-# The values, the entropies, and ``sums`` (2, M): maxima and log(Σ exp((x - max) / temperature)); a
-# third row has the entropies once more, because callers may change what they get.
-Values = tuple[Tensor, Tensor, Tensor]
-
-
-class LogSoftmax(NamedTuple):
-    """Hold what torch computes of rows: every step of it differentiable by x."""
-
-    used: Tensor  # bool (M,): rows whose values count
-    maxima: Tensor  # (M,), a constant
-    log_sums: Tensor  # (M,): log Σ exp((x - max) / temperature)
-    log_p: Tensor  # (M, N)
-    inverse: Tensor | float  # 1 / temperature, (M, 1)
-
-
-def _log_softmax(tensors: RowTensors, options: Options, sums: Tensor | None = None) -> LogSoftmax:
-    """Return it by torch; ``sums``, where they are known."""
-    x, index, temperature, kept = tensors
-    used = torch.ones(len(x), dtype=torch.bool, device=x.device) if kept is None else kept.bool()
-    if options.operation.endswith("CrossEntropy"):
-        used = used & (index.view(-1) != options.ignore_index)
-    # Rows that are not used may hold anything, which no gradient may see.
-    x = torch.where(used[:, None], x if x.dtype is torch.float64 else x.float(), 0.0)
-    inverse = 1 / options.temperature if temperature is None else 1 / temperature[:, None]
-    if sums is None:
-        maxima, log_sums = _sums(x, inverse)
-    else:
-        maxima, log_sums, *_ = sums
-    log_p = (x - maxima[:, None]) * inverse - log_sums[:, None]
-    return LogSoftmax(used, maxima, log_sums, log_p, inverse)
-
-
-def _sums(x: Tensor, inverse: Tensor | float) -> tuple[Tensor, Tensor]:
-    """Return maxima, and log_sums: from the exps beside a maximum where that has nearly all."""
-    if not x.shape[1]:
-        return x.new_full((len(x),), -torch.inf), x.new_zeros(len(x))
-    maxima, where = x.detach().max(1, keepdim=True)
-    # A row of -inf alone has no distances, and a sum of 0.
-    distances = (x - maxima).masked_fill(maxima == -torch.inf, 0.0) * inverse
-    rest = distances.exp().scatter(1, where, 0.0).sum(1)
-    largest = distances.gather(1, where)[:, 0].expm1()  # 0, with the derivative of an exp
-    log_sums = (rest + largest).log1p()
-    return maxima[:, 0], log_sums.masked_fill(maxima[:, 0] == -torch.inf, 0.0)
-
-
-def _entropy(log_p: Tensor) -> Tensor:
-    return -(log_p.exp() * log_p.masked_fill(log_p == -torch.inf, 0.0)).sum(1)
-
-
-def _columns(tensors: RowTensors) -> tuple[Tensor, Tensor]:
-    """Return the index as (M, K), 0 where it is outside the row, and whether it is inside."""
-    rows = len(tensors.x)
-    index = tensors.index.reshape(rows, tensors.index.numel() // max(rows, 1))
-    inside = (index >= 0) & (index < tensors.x.shape[1])
-    return index.where(inside, 0), inside
-
-
-def by_torch(tensors: RowTensors, options: Options) -> Values:
-    """Return what the kernels compute, by torch."""
-    x = tensors.x
-    rows = _log_softmax(tensors, options)
-    used, entropies = rows.used, None
-    logsumexp = (rows.maxima[:, None] * rows.inverse)[:, 0] + rows.log_sums
-    if options.operation == "LogSumExp":
-        # The sum of a row with +inf is NaN, even if no element is.
-        infinite = (rows.maxima == torch.inf) & ~x.isnan().any(1)
-        first = torch.where(infinite, rows.maxima, logsumexp)
-    else:
-        columns, inside = _columns(tensors)
-        first = torch.where(inside, rows.log_p.gather(1, columns), torch.nan)
-    if options.operation == "TokenLogProbEntropy":
-        entropies = torch.where(used, _entropy(rows.log_p), 0.0)
-    if options.operation.endswith("CrossEntropy"):
-        smoothing, first = options.label_smoothing, -first.view(-1)
-        if smoothing:
-            first = (1 - smoothing) * first - smoothing * rows.log_p.mean(1)
-        first = first + options.z_loss * logsumexp**2
-    if tensors.index is not None:  # of its shape, in new memory
-        used = used.view(-1, 1).expand(len(x), first.numel() // max(len(x), 1))
-        first, used = (each.reshape(tensors.index.shape) for each in (first, used))
-    sums = rows.maxima, rows.log_sums, *(() if entropies is None else (entropies,))
-    return torch.where(used, first, 0.0), entropies, torch.stack(sums)
-
-
-def gradient_by_torch(
-    g: Tensor, h: Tensor | None, tensors: RowTensors, sums: Tensor | None, options: Options
-) -> Tensor:
-    """Return the gradient by x, by torch; differentiable by g, h and, without ``sums``, by x."""
-    x = tensors.x
-    rows = _log_softmax(tensors, options, sums)
-    p = rows.log_p.exp()
-    if options.operation == "LogSumExp":
-        dx = g[:, None] * p
-    elif options.operation.endswith("CrossEntropy"):
-        smoothing, (columns, inside) = options.label_smoothing, _columns(tensors)
-        target = torch.zeros_like(p).scatter(1, columns, inside.float())
-        logsumexp = (rows.maxima + rows.log_sums)[:, None]
-        dx = p * (1 + 2 * options.z_loss * logsumexp) - (1 - smoothing) * target
-        dx = g.view(-1, 1) * (dx - smoothing / x.shape[1])
-    else:
-        columns, inside = _columns(tensors)
-        by_column = g.reshape(columns.shape)
-        dx = torch.zeros_like(p).scatter_add(1, columns, by_column * inside)
-        dx = dx - p * by_column.sum(1, keepdim=True)
-    if h is not None:
-        entropy = _entropy(rows.log_p) if sums is None else sums[2]
-        from_mean = (rows.log_p + entropy[:, None]).masked_fill(p == 0, 0.0)
-        dx = dx - h[:, None] * p * from_mean
-    return torch.where(rows.used[:, None], dx * rows.inverse, 0.0).to(x.dtype)
 
 
 @constant
