@@ -161,11 +161,17 @@ def _is_settled(point: Point, row: Path) -> bool:
 
 
 def measure(point: Point, row: Path) -> str | None:
-    """Measure a point in a process of its own, into the file `row`; return None or a fault."""
+    """Measure a point in another process, into the file `row`; return None or a fault."""
     log = Path(points.LOG.format(**vars(point)))
     log.parent.mkdir(parents=True, exist_ok=True)
+    paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     with log.open("w", encoding="utf-8") as file:
-        done = subprocess.run(command(point, row), stdout=file, stderr=subprocess.STDOUT)
+        done = subprocess.run(
+            command(point, row),
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            env=os.environ | {"PYTHONPATH": paths},
+        )
     if done.returncode == 0:
         return None
     said = log.read_text(encoding="utf-8", errors="replace").splitlines() or ["it ended silently"]

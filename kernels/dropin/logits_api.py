@@ -125,8 +125,10 @@ def _returns_float32(x: Tensor) -> bool:
 
 
 def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    if size_average is not None or reduce is not None:
-        return torch.nn._reduction.legacy_get_string(size_average, reduce)
+    if size_average is not None or reduce is not None:  # torch's older arguments, True by default
+        if reduce is False:
+            return "none"
+        return "sum" if size_average is False else "mean"
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"reduction = {reduction!r}; allowed: 'none', 'mean', 'sum'")
     return reduction

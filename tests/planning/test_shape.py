@@ -5,6 +5,7 @@ import json
 import pytest
 
 import kernels
+from kernels.registry import discover
 from measure import ROOT
 from planning import points
 from planning.shape import expand_words
@@ -49,7 +50,10 @@ def test_what_is_no_shape_is_refused_with_an_example(given):
         expanded(shape=given)
 
 
-def test_rivals_are_torch_the_choice_of_the_project_every_peer_and_added_kernels(tmp_path):
+def test_rivals_are_torch_the_choice_of_the_project_every_peer_and_added_kernels(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(discover, "_added", {})  # other tests add a kernel of this name
     (tmp_path / "mine.py").write_text("def softmax(x, out=None): ...\n", encoding="utf-8")
     mine = kernels.add_variant(tmp_path / "mine.py")
     peers = {name for name in kernels.names("softmax") if name.startswith("peer_")}
