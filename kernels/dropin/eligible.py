@@ -87,12 +87,12 @@ def _runs_triton(index: int) -> bool:
     return torch.cuda.get_device_capability(index) >= MIN_CAPABILITY
 
 
-def runs_cuda_kernels(index: int) -> bool:
-    """Return whether a GPU runs the CUDA C++ kernels, including those for clusters of blocks.
+def runs_cuda_kernels(index: int, needed: tuple[int, int] = CLUSTERS_SINCE) -> bool:
+    """Return whether a GPU runs CUDA C++ kernels of a compute capability, as those of clusters.
 
     They need NVIDIA's cuda-core, which torch and Triton do not bring.
     """
-    if index < 0 or torch.cuda.get_device_capability(index) < CLUSTERS_SINCE:
+    if index < 0 or torch.cuda.get_device_capability(index) < needed:
         return False
     return all(map(importlib.util.find_spec, ("cuda", "cuda.core")))
 

@@ -7,9 +7,8 @@ of a derivative. Compilers see the operators ``softmax_bench::row_values`` and `
 """
 
 import functools
-import importlib.util
-import logging
 import math
+from collections.abc import Callable
 from types import ModuleType
 
 import torch
@@ -26,15 +25,14 @@ from .eligible import (
     TYPES,
     bypasses_dispatcher,
     constant,
-    torch_private,
+    runs_cuda_kernels,
     transforms,
 )
 from .logits_by_torch import Values, by_torch, gradient_by_torch
+from .operation import empty_cuda, has_failed, note_failure, on_device
 
 BLOCK_BYTES = 16 * 1024  # of a gradient, that one block of the launch writes
-logger = logging.getLogger(__package__.partition(".")[0])
-_empty_cuda = torch_private("_C._dynamo.guards:_empty_strided_cuda")  # as in ``operation``
-_failed: set[tuple] = set()  # (operation, device, dtype, N), which torch computes from then on
+LANGUAGE = "CUDA C++"  # of the only route beside torch's
 
 
 @constant
@@ -44,9 +42,7 @@ def _runs_on(device: int) -> bool:
 
 @functools.cache
 def _has_kernels(device: int) -> bool:
-    if device < 0 or torch.cuda.get_device_capability(device) < MIN_CAPABILITY:
-        return False
-    return all(map(importlib.util.find_spec, ("cuda", "cuda.core")))
+    return runs_cuda_kernels(device, MIN_CAPABILITY)
 
 
 def takes(x: Tensor) -> bool:
@@ -75,31 +71,34 @@ def _may_launch(tensors: RowTensors, options: Options) -> bool:
         return False
     if index is not None and not index.numel():
         return False
-    return not _failed or (options.operation, x.get_device(), x.dtype, cols) not in _failed
+    return not has_failed(options.operation, LANGUAGE, lambda: _decisive(x))
 
 
-def _note_failure(x: Tensor, options: Options, error: Exception) -> None:
-    """Leave such rows to torch, and log why; raise the error again if memory is short."""
-    if isinstance(error, torch.OutOfMemoryError):
-        raise error
-    kind = options.operation, x.get_device(), x.dtype, x.shape[1]
-    _failed.add(kind)
-    text = "%s in CUDA C++ failed on cuda:%d at rows of %d; torch computes them instead. %s: %s"
-    logger.warning(text, *kind[:2], kind[3], type(error).__name__, error)
+def _decisive(x: Tensor) -> tuple:
+    """Return what decides whether a kernel can compute rows of x."""
+    return x.get_device(), x.shape[1], x.dtype
 
 
-def _on_device(x: Tensor, function, *arguments) -> None:
-    """Call a function with x's GPU as the current one."""
-    if x.get_device() == current_device():
-        return function(*arguments)
-    with torch.cuda.device(x.device):
-        return function(*arguments)
+def _launched(x: Tensor, options: Options, launch: Callable[..., None], *arguments) -> bool:
+    """Return whether a launch on x's GPU succeeded; if not, torch computes such rows from then on.
+
+    Raises torch's error where it has no memory.
+    """
+    try:
+        with on_device(x.get_device()):
+            launch(*arguments)
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:
+        note_failure(options.operation, LANGUAGE, _decisive(x), "torch", error)
+        return False
+    return True
 
 
 def _empty(shape: tuple[int, ...], x: Tensor) -> Tensor:
     """Return a new contiguous tensor of float32 beside x, in a third of torch.empty's time."""
-    if _empty_cuda and len(shape) < 2 and x.is_cuda and x.get_device() == current_device():
-        return _empty_cuda[0](tuple(shape), (1,) * len(shape), torch.float32)
+    if empty_cuda and len(shape) < 2 and x.is_cuda and x.get_device() == current_device():
+        return empty_cuda[0](tuple(shape), (1,) * len(shape), torch.float32)
     return torch.empty(shape, dtype=torch.float32, device=x.device)
 
 
@@ -117,11 +116,8 @@ def values(tensors: RowTensors, options: Options, keeps_sums: bool = True) -> Va
         first, entropies = _new_values(tensors, options)
         count = 2 if entropies is None else 3
         sums = x.new_empty((count, len(x)), dtype=torch.float32) if keeps_sums else None
-        try:
-            _on_device(x, _kernels().forward, options, tensors, first, entropies, sums)
-        except Exception as error:
-            _note_failure(x, options, error)
-        else:
+        arguments = options, tensors, first, entropies, sums
+        if _launched(x, options, _kernels().forward, *arguments):
             return first, entropies, sums
     return by_torch(tensors, options)
 
@@ -145,11 +141,7 @@ def gradient(
         dx = x if in_place else torch.empty_like(x, memory_format=torch.contiguous_format)
         of_entropy = None if h is None else (h.contiguous().float(), sums[2])
         arguments = options, tensors, dx, g, sums, None, of_entropy, g_scale
-        try:
-            _on_device(x, _kernels().backward, *arguments)
-        except Exception as error:
-            _note_failure(x, options, error)
-        else:
+        if _launched(x, options, _kernels().backward, *arguments):
             if in_place:
                 torch.autograd.graph.increment_version(x)
             return dx
@@ -210,16 +202,12 @@ def mean_of_losses(
     if _may_launch(tensors, options):
         result, scale = (_empty((), losses) for _ in range(2))
         arguments = losses, tensors.index, result, scale, options.ignore_index, is_sum
-        try:
-            _on_device(losses, _kernels().loss_mean, *arguments)
-        except Exception as error:
-            _note_failure(tensors.x, options, error)
-        else:
+        if _launched(tensors.x, options, _kernels().loss_mean, *arguments):
             return result, scale
-    scale = losses.new_ones(())
-    if not is_sum:
-        scale = 1 / (tensors.index.view(-1) != options.ignore_index).sum()
-    return losses.sum() * scale, scale
+    if is_sum:
+        return losses.sum(), losses.new_ones(())
+    count = (tensors.index != options.ignore_index).sum()
+    return losses.sum() / count, 1 / count
 
 
 OPTIONS = "str operation, float temperature, int ignore_index, float smoothing, float z_loss"
@@ -326,12 +314,11 @@ def compute(
 def compute_mean(tensors: RowTensors, options: Options, is_sum: bool) -> Tensor:
     """Return the mean or the sum of the losses that ``compute`` returns."""
     x = tensors.x
-    eager = not is_dynamo_compiling() and bypasses_dispatcher(x)
-    if eager and takes(x) and x.requires_grad and torch.is_grad_enabled():
+    if is_dynamo_compiling() or not (bypasses_dispatcher(x) and takes(x)):
+        losses, _ = compute(tensors, options)
+        count = 1 if is_sum else (tensors.index != options.ignore_index).sum()
+        return losses.sum() / count
+    if x.requires_grad and torch.is_grad_enabled():
         return EagerMean.apply(x, tensors, options, is_sum)
-    losses, _ = compute(tensors, options)
-    if eager and takes(x):
-        return mean_of_losses(losses, tensors, options, is_sum)[0]
-    if is_sum:
-        return losses.sum()
-    return losses.sum() / (tensors.index != options.ignore_index).sum()
+    losses, *_ = values(tensors, options, keeps_sums=False)
+    return mean_of_losses(losses, tensors, options, is_sum)[0]

@@ -30,7 +30,7 @@ MAX_KNOWN = 4096  # launches that an operation remembers, and failures that all 
 # Rows, or columns beside each other, of a call. A kernel rounds them up to whole tiles in 32 bits.
 MAX_ROWS = MAX_BLOCKS - 32
 # Inductor's allocator takes 0.7 µs, torch.empty_like 1.9 µs (H100 machine).
-_empty_cuda = torch_private("_C._dynamo.guards:_empty_strided_cuda")
+empty_cuda = torch_private("_C._dynamo.guards:_empty_strided_cuda")
 
 logger = logging.getLogger(__package__.partition(".")[0])
 _failed: set[tuple] = set()  # (operation, language, what decides whether it can compute a call)
@@ -193,8 +193,7 @@ class Operation:
         more_inputs = (tensor.contiguous() for tensor in inputs[1:])
         out = self.new_output(x, dim, dtype)
         call = Call(out, (first, *more_inputs), numel // (n * inner), n, inner, stride)
-        elsewhere = device >= 0 and device != current_device()
-        with torch.cuda.device(device) if elsewhere else contextlib.nullcontext():
+        with on_device(device):
             computed, repeater = self._first_that_works(call)
         if repeater and all(map(_is_repeatable, inputs)):
             self._remember(inputs, out, dim, repeater)
@@ -208,30 +207,15 @@ class Operation:
         """
         forgiven = False
         for index, (language, launch) in enumerate(self.routes):
-            if _failed and (self.name, language, *call.decisive()) in _failed:
+            if has_failed(self.name, language, call.decisive):
                 continue
             try:
                 if repeater := launch(call):
                     return True, None if forgiven else repeater
             except Exception as error:
                 successor = [*(route.language for route in self.routes), "torch"][index + 1]
-                forgiven |= self._note_failure(call, language, successor, error)
+                forgiven |= note_failure(self.name, language, call.decisive(), successor, error)
         return False, None
-
-    def _note_failure(self, call: Call, language: str, successor: str, error: Exception) -> bool:
-        """Remember and log that a route failed. Return whether memory was short: then forget it."""
-        device, n, *_ = decisive = call.decisive()
-        forgiven = isinstance(error, torch.OutOfMemoryError) or "OUT_OF_MEMORY" in str(error)
-        if not forgiven:
-            if len(_failed) >= MAX_KNOWN:
-                _failed.clear()
-            _failed.add((self.name, language, *decisive))
-        route = self.name, language, device
-        level = logging.DEBUG if route in _warned else logging.WARNING
-        _warned.add(route)
-        text = "%s in %s failed on cuda:%d at rows of %d; %s computes them instead. %s: %s"
-        logger.log(level, text, *route, n, successor, type(error).__name__, error)
-        return forgiven
 
     def _remember(
         self, inputs: tuple[Tensor, ...], out: Tensor, dim: int, repeater: Repeater
@@ -255,6 +239,39 @@ class Operation:
                 self.known_launches[key] = launch
 
 
+def has_failed(name: str, language: str, decisive: Callable[[], tuple]) -> bool:
+    """Return whether a route has failed for calls of which ``decisive()`` is the same."""
+    return bool(_failed) and (name, language, *decisive()) in _failed
+
+
+def note_failure(
+    name: str, language: str, decisive: tuple, successor: str, error: Exception
+) -> bool:
+    """Remember and log that a route failed. Return whether memory was short: then forget it.
+
+    ``decisive`` begins with the device and the length of a row.
+    """
+    device, n, *_ = decisive
+    forgiven = isinstance(error, torch.OutOfMemoryError) or "OUT_OF_MEMORY" in str(error)
+    if not forgiven:
+        if len(_failed) >= MAX_KNOWN:
+            _failed.clear()
+        _failed.add((name, language, *decisive))
+    route = name, language, device
+    level = logging.DEBUG if route in _warned else logging.WARNING
+    _warned.add(route)
+    text = "%s in %s failed on cuda:%d at rows of %d; %s computes them instead. %s: %s"
+    logger.log(level, text, *route, n, successor, type(error).__name__, error)
+    return forgiven
+
+
+def on_device(device: int) -> contextlib.AbstractContextManager:
+    """Return a context in which a GPU is the current one."""
+    if device >= 0 and device != current_device():
+        return torch.cuda.device(device)
+    return contextlib.nullcontext()
+
+
 def can_count(numel: int, n: int) -> bool:
     """Return whether the kernels count so many elements in rows of n."""
     return numel > 0 and n <= LONGEST_ROW and numel // n <= MAX_ROWS
@@ -270,8 +287,8 @@ def _is_repeatable(x: Tensor) -> bool:
 def _allocator(x: Tensor) -> Callable[[], Tensor]:
     """Return what allocates a tensor like x, a contiguous one, on the current device."""
     sizes = tuple(x.shape), x.stride()
-    if x.is_cuda and _empty_cuda:
-        return functools.partial(_empty_cuda[0], *sizes, x.dtype)
+    if x.is_cuda and empty_cuda:
+        return functools.partial(empty_cuda[0], *sizes, x.dtype)
     return functools.partial(torch.empty_strided, *sizes, dtype=x.dtype, device=x.device)
 
 
