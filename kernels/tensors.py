@@ -21,6 +21,11 @@ def empty_output(x: torch.Tensor, out: torch.Tensor | None) -> torch.Tensor:
     return torch.empty_like(x, memory_format=torch.contiguous_format)
 
 
+def new_row_values(x: torch.Tensor) -> torch.Tensor:
+    """Return a new tensor for a float32 value of each row of x (M, N), (M,)."""
+    return torch.empty(len(x), dtype=torch.float32, device=x.device)
+
+
 def backward_functions(launch: Callable, limit: str = "") -> tuple[Callable, Callable]:
     """Return softmax_backward and log_softmax_backward; see ``kernels.Variant``.
 

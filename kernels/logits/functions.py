@@ -6,26 +6,22 @@ x (M, N) is on the current GPU, with any row stride. Indices are int64, and valu
 import torch
 from torch import Tensor
 
-from ..tensors import empty_output
+from ..tensors import empty_output, new_row_values
 from . import Options, RowTensors, launch
 
 LOSS = Options("CrossEntropy", ignore_index=-100)  # torch's default
 
 
-def _new_values(x: Tensor) -> Tensor:
-    return torch.empty(len(x), dtype=torch.float32, device=x.device)
-
-
 def logsumexp(x: Tensor, out: Tensor | None = None) -> Tensor:
     """Return log Σ exp(x) of each row, (M,)."""
-    out = _new_values(x) if out is None else out
+    out = new_row_values(x) if out is None else out
     launch.forward(Options("LogSumExp"), RowTensors(x), out)
     return out
 
 
 def token_log_prob(x: Tensor, index: Tensor, out: Tensor | None = None) -> Tensor:
     """Return log(softmax) of the element at ``index`` (M,) of each row, (M,)."""
-    out = _new_values(x) if out is None else out
+    out = new_row_values(x) if out is None else out
     launch.forward(Options("TokenLogProb"), RowTensors(x, index), out)
     return out
 
@@ -34,14 +30,14 @@ def token_log_prob_entropy(
     x: Tensor, index: Tensor, out: tuple[Tensor, Tensor] | None = None
 ) -> tuple[Tensor, Tensor]:
     """Return log(softmax) of the element at ``index`` (M,), and each row's entropy, (M,) each."""
-    out = (_new_values(x), _new_values(x)) if out is None else out
+    out = (new_row_values(x), new_row_values(x)) if out is None else out
     launch.forward(Options("TokenLogProbEntropy"), RowTensors(x, index), *out)
     return out
 
 
 def cross_entropy(x: Tensor, target: Tensor, out: Tensor | None = None) -> Tensor:
     """Return the loss of each row with its ``target`` (M,), (M,)."""
-    out = _new_values(x) if out is None else out
+    out = new_row_values(x) if out is None else out
     launch.forward(LOSS, RowTensors(x, target), out)
     return out
 
@@ -73,7 +69,7 @@ def cross_entropy_and_gradient(
     x: Tensor, target: Tensor, out: tuple[Tensor, Tensor] | None = None
 ) -> tuple[Tensor, Tensor]:
     """Return the loss of each row (M,), and softmax(x) - 1[n = target], (M, N)."""
-    loss, dx = out or (_new_values(x), empty_output(x, None))
+    loss, dx = out or (new_row_values(x), empty_output(x, None))
     tensors, sums = RowTensors(x, target), x.new_empty((2, len(x)), dtype=torch.float32)
     launch.forward(LOSS, tensors, loss, sums=sums)
     launch.backward(LOSS, tensors, dx, None, sums)

@@ -6,6 +6,7 @@ strides: x is (M, N) of any row stride, and everything else is contiguous.
 
 import functools
 import struct
+from collections.abc import Callable
 
 from torch import Tensor
 
@@ -18,18 +19,13 @@ MEAN_SOURCE = logits_forward.SOURCE.with_name("loss_mean.cu")
 MEAN_THREADS = 32 * WARP
 
 
-@functools.cache  # one planner for each operation, because launches are cached by it
-def _forward_planner(operation: str) -> Planner:
-    return functools.partial(logits_forward.plan, operation=operation)
-
-
+# The gradient of a row with an entropy, or a smoothed loss, is by the same kernel as one without.
 GRADIENTS = {"TokenLogProbEntropy": "TokenLogProb", "SmoothedCrossEntropy": "CrossEntropy"}
 
 
-@functools.cache
-def _backward_planner(operation: str) -> Planner:
-    name = GRADIENTS.get(operation, operation)
-    return functools.partial(logits_backward.plan, operation=name)
+@functools.cache  # one planner for each operation, because launches are cached by it
+def _planner(plan: Callable, operation: str) -> Planner:
+    return functools.partial(plan, operation=operation)
 
 
 @functools.cache
@@ -78,7 +74,7 @@ def forward(
     x = tensors.x
     (rows, cols), stride, address = x.shape, x.stride(0), x.data_ptr()
     pack = widest_pack(x.element_size(), address, stride | cols)
-    planner = _forward_planner(options.operation)
+    planner = _planner(logits_forward.plan, options.operation)
     maxima = 0 if sums is None else sums.data_ptr()
     arguments = (
         *_row_arguments(tensors, options, rows),
@@ -129,7 +125,8 @@ def backward(
         sums + 4 * rows if log_sums is None else log_sums.data_ptr(),
         *of_rows,
     )
-    planner = _backward_planner(options.operation)
+    operation = GRADIENTS.get(options.operation, options.operation)
+    planner = _planner(logits_backward.plan, operation)
     cuda.launch_with((planner, x.dtype, rows, cols, 1, False, x.get_device(), None), arguments)
 
 

@@ -3,6 +3,19 @@
 #pragma once
 #include "types.cuh"
 
+// The operations: whether they have columns of each row, and whether these are targets of a loss.
+struct LogSumExp {
+  static constexpr bool kHasIndex = false, kIsLoss = false;
+};
+struct TokenLogProb {
+  static constexpr bool kHasIndex = true, kIsLoss = false;
+};
+struct TokenLogProbEntropy : TokenLogProb {};
+struct CrossEntropy {
+  static constexpr bool kHasIndex = true, kIsLoss = true;
+};
+struct SmoothedCrossEntropy : CrossEntropy {};
+
 struct alignas(8) Number {
   float value;
 };

@@ -4,17 +4,6 @@
 #include "row_exp.cuh"
 #include "unaligned.cuh"
 
-// The incoming gradient of each operation.
-struct LogSumExp {
-  static constexpr bool kHasIndex = false, kIsLoss = false;
-};
-struct TokenLogProb {
-  static constexpr bool kHasIndex = true, kIsLoss = false;
-};
-struct CrossEntropy {
-  static constexpr bool kHasIndex = true, kIsLoss = true;
-};
-
 // A row's gradient: for an element with probability p,
 //   scale p + entropy_scale p (log p + entropy) + offset, and `at_index` more at its indices.
 template <typename T>

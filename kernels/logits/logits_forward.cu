@@ -7,27 +7,13 @@
 
 constexpr int kMaxSegments = 2 * kWarp;  // of a row; each lane of a warp merges two
 
-// The operations. kMoment: what a row's state sums beside the exps.
-struct LogSumExp {
-  static constexpr Moment kMoment = Moment::kNone;
-  static constexpr bool kHasIndex = false, kIsLoss = false;
-};
-struct TokenLogProb {
-  static constexpr Moment kMoment = Moment::kNone;
-  static constexpr bool kHasIndex = true, kIsLoss = false;
-};
-struct TokenLogProbEntropy {
-  static constexpr Moment kMoment = Moment::kEntropy;
-  static constexpr bool kHasIndex = true, kIsLoss = false;
-};
-struct CrossEntropy {
-  static constexpr Moment kMoment = Moment::kNone;
-  static constexpr bool kHasIndex = true, kIsLoss = true;
-};
-struct SmoothedCrossEntropy {
-  static constexpr Moment kMoment = Moment::kMean;
-  static constexpr bool kHasIndex = true, kIsLoss = true;
-};
+// What a row's state sums beside the exps.
+template <typename Op>
+constexpr Moment kMoment = Moment::kNone;
+template <>
+constexpr Moment kMoment<TokenLogProbEntropy> = Moment::kEntropy;
+template <>
+constexpr Moment kMoment<SmoothedCrossEntropy> = Moment::kMean;
 
 // first: (rows, index_count) log-probabilities, or (rows,) log-sum-exps or losses. second: (rows,)
 // entropies. maxima, log_sums: (rows,), of log(sum of exp((x - max) / temperature)), or null; the
@@ -69,7 +55,7 @@ __device__ void write_values(const Arguments<T>& to, Index row, State state, flo
   const float log_high = log1p_of(state.rest, lost), log_sum = log_high + lost;
   if (to.maxima != nullptr) to.maxima[row] = state.max, to.log_sums[row] = log_sum;
   float logsumexp = fmaf(state.max, inverse, log_sum);
-  if constexpr (Op::kMoment == Moment::kEntropy) {
+  if constexpr (kMoment<Op> == Moment::kEntropy) {
     float entropy = log_sum - state.moment * inverse / (1.0f + state.rest);
     if (entropy < 0.0f) entropy = 0.0f;
     if (state.max == lowest()) entropy = not_a_number();  // of a row of -inf alone
@@ -92,7 +78,7 @@ __device__ void write_values(const Arguments<T>& to, Index row, State state, flo
   };
   if constexpr (Op::kIsLoss) {
     float loss = -log_prob(to.index[row], target);
-    if constexpr (Op::kMoment == Moment::kMean) {
+    if constexpr (kMoment<Op> == Moment::kMean) {
       const float mean = state.moment / static_cast<float>(to.cols) * inverse;
       loss = (1.0f - to.smoothing.value) * loss + to.smoothing.value * (log_sum - mean);
     }
@@ -152,7 +138,7 @@ __device__ void refine(State& state, const Sums& sums, const Arguments<T>& argum
 // their way at once, and as many lanes write the rows' values.
 template <typename T, typename Op, int K, int ROWS, int WARPS, bool UNALIGNED>
 __global__ void __launch_bounds__(WARPS* kWarp) logits_short(const Arguments<T> arguments) {
-  using Sums = LogitSums<Op::kMoment>;
+  using Sums = LogitSums<kMoment<Op>>;
   using Tile = VecTile<T, K, UNALIGNED, 1, (sizeof(T) < sizeof(float))>;
   const int lane = threadIdx.x % kWarp;
   const Index warp = static_cast<Index>(blockIdx.x) * WARPS + threadIdx.x / kWarp;
@@ -189,7 +175,7 @@ constexpr int kThreadsPerSm = 1024;  // of 64 registers
 template <typename T, typename Op, int K, int WARPS, bool UNALIGNED>
 __global__ void __launch_bounds__(WARPS* kWarp, kThreadsPerSm / (WARPS * kWarp))
     logits_forward(const Arguments<T> arguments) {
-  using Sums = LogitSums<Op::kMoment>;
+  using Sums = LogitSums<kMoment<Op>>;
   using State = typename Sums::State;
   using Tile = VecTile<T, K, UNALIGNED, 1, (sizeof(T) < sizeof(float))>;
   constexpr int kTileVecs = K * kWarp;

@@ -13,9 +13,9 @@ Source: Liger-Kernel (linkedin/Liger-Kernel), liger_kernel/ops/cross_entropy.py 
 ``make peers`` installs the package, which is optional.
 """
 
-import torch
 from torch import Tensor
 
+from ..tensors import new_row_values
 from . import _package
 
 ON_REQUEST = True  # another project's kernel, from an optional package
@@ -40,13 +40,9 @@ def unsupported(x: Tensor) -> str | None:
     return _package.unsupported(x)
 
 
-def _new_values(x: Tensor) -> Tensor:
-    return x.new_empty(len(x), dtype=torch.float32)
-
-
 def cross_entropy(x: Tensor, target: Tensor, out: Tensor | None = None) -> Tensor:
     """Return the loss of each row with its ``target`` (M,), (M,)."""
-    (rows, cols), out = x.shape, (_new_values(x) if out is None else out).zero_()
+    (rows, cols), out = x.shape, (new_row_values(x) if out is None else out).zero_()
     block = min(MAX_FUSED_SIZE, 1 << (cols - 1).bit_length())
     is_blackwell = infer_device_arch().startswith("blackwell")
     liger_cross_entropy_kernel[(rows,)](
@@ -85,7 +81,7 @@ def cross_entropy(x: Tensor, target: Tensor, out: Tensor | None = None) -> Tenso
 
 def token_log_prob(x: Tensor, index: Tensor, out: Tensor | None = None) -> Tensor:
     """Return log(softmax) of the element at ``index`` (M,) of each row, (M,)."""
-    (rows, cols), out = x.shape, _new_values(x) if out is None else out
+    (rows, cols), out = x.shape, new_row_values(x) if out is None else out
     no_mask, temperature, one_sequence = None, 1.0, 0
     _selective_log_softmax_kernel[(1, rows)](
         *(x.contiguous(), index, out, no_mask, temperature),

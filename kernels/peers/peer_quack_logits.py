@@ -15,11 +15,10 @@ the package, which is optional.
 
 import math
 
-import torch
 from torch import Tensor
 
 from ..contract import VEC_BYTES
-from ..tensors import empty_output
+from ..tensors import empty_output, new_row_values
 from . import _package
 
 ON_REQUEST = True  # another project's kernel, from an optional package
@@ -43,11 +42,6 @@ def unsupported(x: Tensor) -> str | None:
     return _package.unsupported(x) or too_long(cols * size, x.device)
 
 
-def new_values(x: Tensor) -> Tensor:
-    """Return an output with a value for each row."""
-    return x.new_empty(len(x), dtype=torch.float32)
-
-
 def forward(x: Tensor, target: Tensor, loss: Tensor, log_sum=None, dx=None) -> None:
     """Write the losses, and their log-sum-exps or gradients where these are given."""
     target_logit = weight = None
@@ -56,7 +50,7 @@ def forward(x: Tensor, target: Tensor, loss: Tensor, log_sum=None, dx=None) -> N
 
 def cross_entropy(x: Tensor, target: Tensor, out: Tensor | None = None) -> Tensor:
     """Return the loss of each row with its ``target`` (M,), (M,)."""
-    out = new_values(x) if out is None else out
+    out = new_row_values(x) if out is None else out
     forward(x, target, out)
     return out
 
@@ -79,8 +73,8 @@ def cross_entropy_and_gradient(
     x: Tensor, target: Tensor, out: tuple[Tensor, Tensor] | None = None
 ) -> tuple[Tensor, Tensor]:
     """Return the loss of each row (M,), and softmax(x) - 1[n = target], (M, N)."""
-    loss, dx = out = out or (new_values(x), empty_output(x, None))
-    log_sum, weight = new_values(x), None
+    loss, dx = out = out or (new_row_values(x), empty_output(x, None))
+    log_sum, weight = new_row_values(x), None
     forward(x, target, loss, log_sum)
     ones = x.new_ones(len(x), dtype=loss.dtype)
     cross_entropy_bwd_out(x, target, ones, log_sum, dx, weight, IGNORE_INDEX)

@@ -10,8 +10,8 @@ the package, which is optional.
 
 from torch import Tensor
 
-from ..tensors import empty_output
-from .peer_quack_logits import forward, new_values
+from ..tensors import empty_output, new_row_values
+from .peer_quack_logits import forward
 from .peer_quack_logits import unsupported as unsupported  # the limits are the same
 
 ON_REQUEST = True  # another project's kernel, from an optional package
@@ -21,6 +21,6 @@ def cross_entropy_and_gradient(
     x: Tensor, target: Tensor, out: tuple[Tensor, Tensor] | None = None
 ) -> tuple[Tensor, Tensor]:
     """Return the loss of each row (M,), and softmax(x) - 1[n = target], (M, N)."""
-    loss, dx = out = out or (new_values(x), empty_output(x, None))
+    loss, dx = out = out or (new_row_values(x), empty_output(x, None))
     forward(x, target, loss, dx=dx)
     return out

@@ -11,10 +11,9 @@ Source: TRL (huggingface/trl), trl/kernels/logprob_entropy.py. The package is op
 kernels need none of its dependencies: ``make peers`` installs it alone.
 """
 
-import torch
 from torch import Tensor
 
-from ..tensors import empty_output
+from ..tensors import empty_output, new_row_values
 from . import _package
 from ._package import unsupported as unsupported  # the only limit is a GPU
 
@@ -27,10 +26,6 @@ with _package.optional_package():
     from trl.kernels.logprob_entropy import _BLOCK_SIZE, _backward_kernel, _forward_kernel
 
 NO_BATCH = 0  # stride of the dimension before that of rows, and of a mask that is not read
-
-
-def _new_values(x: Tensor, count: int) -> tuple[Tensor, ...]:
-    return tuple(x.new_empty(len(x), dtype=torch.float32) for _ in range(count))
 
 
 def _settings(x: Tensor) -> dict:
@@ -48,8 +43,8 @@ def token_log_prob_entropy(
     x: Tensor, index: Tensor, out: tuple[Tensor, Tensor] | None = None
 ) -> tuple[Tensor, Tensor]:
     """Return log(softmax) of the element at ``index`` (M,), and each row's entropy, (M,) each."""
-    log_prob, entropy = out = out or _new_values(x, 2)
-    log_sum, mean = _new_values(x, 2)
+    log_prob, entropy = out = out or (new_row_values(x), new_row_values(x))
+    log_sum, mean = new_row_values(x), new_row_values(x)
     strides = NO_BATCH, x.stride(0), NO_BATCH, index.stride(0), NO_BATCH, NO_BATCH
     _forward_kernel[(len(x),)](
         x, index, index, log_prob, entropy, log_sum, mean, *strides, **_settings(x)
@@ -59,8 +54,8 @@ def token_log_prob_entropy(
 
 def token_log_prob(x: Tensor, index: Tensor, out: Tensor | None = None) -> Tensor:
     """Return log(softmax) of the element at ``index`` (M,) of each row, (M,)."""
-    log_prob, entropy = _new_values(x, 2)
-    return token_log_prob_entropy(x, index, (log_prob if out is None else out, entropy))[0]
+    log_prob = new_row_values(x) if out is None else out
+    return token_log_prob_entropy(x, index, (log_prob, new_row_values(x)))[0]
 
 
 def token_log_prob_backward(
