@@ -26,6 +26,7 @@ from measure import ROOT
 from measure.device import gpus
 from measure.errors import BadPoint
 from measure.point import MIN_BLOCKS, Point
+from measure.process.fork_client import with_project
 from measure.row import IDENTITY
 from measure.status import Status
 from planning import machine, points, shape, validate
@@ -164,14 +165,9 @@ def measure(point: Point, row: Path) -> str | None:
     """Measure a point in another process, into the file `row`; return None or a fault."""
     log = Path(points.LOG.format(**vars(point)))
     log.parent.mkdir(parents=True, exist_ok=True)
-    paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     with log.open("w", encoding="utf-8") as file:
-        done = subprocess.run(
-            command(point, row),
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            env=os.environ | {"PYTHONPATH": paths},
-        )
+        environment, words = with_project(os.environ), command(point, row)
+        done = subprocess.run(words, stdout=file, stderr=subprocess.STDOUT, env=environment)
     if done.returncode == 0:
         return None
     said = log.read_text(encoding="utf-8", errors="replace").splitlines() or ["it ended silently"]

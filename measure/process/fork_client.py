@@ -19,6 +19,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -73,9 +74,7 @@ def run_worker(
 
 def _environment(point: Point, lock: GpuLock | None) -> dict[str, str]:
     """Return the environment of a point's worker, which sees only the GPU that is locked for it."""
-    environment = dict(os.environ)
-    path = str(ROOT), environment.get("PYTHONPATH")
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
+    environment = with_project(os.environ)
     if point.is_cpu:
         environment["CUDA_VISIBLE_DEVICES"] = ""
     elif lock:
@@ -83,6 +82,12 @@ def _environment(point: Point, lock: GpuLock | None) -> dict[str, str]:
     if point.interpreted:
         environment["TRITON_INTERPRET"] = "1"
     return environment
+
+
+def with_project(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which Python finds this project from any folder."""
+    path = str(ROOT), environment.get("PYTHONPATH")
+    return {**environment, "PYTHONPATH": os.pathsep.join(filter(None, path))}
 
 
 def _answer(connection: socket.socket, end_of_owner: int, timeout_s: float) -> int | None:
