@@ -14,14 +14,14 @@ import sys
 from collections.abc import Callable
 from types import ModuleType
 
-_MODULES = {  # in dropin/
-    "cross_entropy": "logits_api",
+_MODULES = {
+    "cross_entropy": "dropin.logits_api",
     "integrate": "integrate",
-    "log_softmax": "api",
-    "logsumexp": "logits_api",
-    "replace_torch": "replace",
-    "softmax": "api",
-    "token_log_probs": "logits_api",
+    "log_softmax": "dropin.api",
+    "logsumexp": "dropin.logits_api",
+    "replace_torch": "dropin.replace",
+    "softmax": "dropin.api",
+    "token_log_probs": "dropin.logits_api",
 }
 __all__ = [*_MODULES]
 
@@ -29,7 +29,7 @@ __all__ = [*_MODULES]
 def __getattr__(name: str) -> Callable | ModuleType:
     if name not in _MODULES:
         raise AttributeError(f"module {__package__!r} has no attribute {name!r}")
-    module = importlib.import_module(f".dropin.{_MODULES[name]}", __package__)
+    module = importlib.import_module(f".{_MODULES[name]}", __package__)
     value = getattr(module, name, module)  # `integrate` is a module
     setattr(sys.modules[__package__], name, value)  # found directly from now on
     return value

@@ -1,6 +1,6 @@
 """`make peers` ends with it: say which kernels of other projects run on this machine.
 
-Each is loaded and called in a process of its own, on a small matrix, as a point is measured.
+Each is loaded and called in another process, on a small matrix, as a point is measured.
 """
 
 import sys
@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import kernels
-from analysis import shape as answer
+from analysis.report import shape as answer
 from kernels.terminal import replace_missing_characters
 from measure.device import gpus
 from measure.point import MIN_BLOCKS, Point

@@ -10,9 +10,10 @@ import re
 
 import pandas as pd
 
-from analysis import frame, merge, ranking, special_rows
+from analysis import frame, merge, ranking
 from analysis.claims.claim import FAILS, HOLDS
 from analysis.markdown import counted, counts, number, percent, table, with_interval
+from analysis.report import special_rows
 from analysis.schema import ITEMSIZE, OTHER_BOARD, SIZE, SWEEP_MATRIX
 from analysis.schema import MARKS as MARKED
 from measure import ROOT

@@ -19,7 +19,7 @@ from snakemake.exceptions import WorkflowError
 
 import kernels
 from analysis import InputError
-from analysis import shape as answer
+from analysis.report import shape as answer
 from analysis.row_files import read_row_file
 from kernels.terminal import replace_missing_characters
 from measure import ROOT

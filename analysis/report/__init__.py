@@ -1,1 +1,3 @@
-"""report.md and report.html: one content (`model`), two templates."""
+"""What people read: report.md and report.html, which are one content (`model`) in two templates;
+the answer of `make shape` (`shape`); the table of docs/special_rows.md (`special_rows`).
+"""

@@ -2,7 +2,7 @@
 
 Idea: these are the calls of trainers and losses. The gradients are those of torch.autograd; log p,
 which torch saves in its forward, is computed from the values that this project's forward saves.
-Bytes: bfloat16 is first widened to float32, in a pass of its own. log p of all logits is written,
+Bytes: bfloat16 is first widened to float32, in another pass. log p of all logits is written,
 and read again for the entropy and for gradients; logsumexp makes five passes over a temporary
 matrix.
 Source: PyTorch's own operators.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis import shape
+from analysis.report import shape
 from tests.analysis import synthetic
 
 SIZE = {"dtype": "bfloat16", "M": 4096, "N": 1024}

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from analysis import special_rows
+from analysis.report import special_rows
 from tests.analysis.synthetic import frame_of, with_speedups
 
 ALL = "large values; first 32 -inf; first 1024 -inf; NaN"

@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from kernels.dropin import integrate
+from kernels import integrate
 
 HOME = """
 def double(x):

@@ -58,7 +58,7 @@ def test_without_a_gpu_kernels_are_checked_and_no_time_is_printed(capsys):
     assert said.splitlines()[-1].startswith("shifted: not timed, incorrect: ")
     assert "µs" not in said
     rows = list(Path("results/rows/cpu/logsumexp").rglob("M16_N64/*.csv"))
-    assert len(rows) == 4  # of its own kernel, torch, torch.compile and frontier_logits
+    assert len(rows) == 4  # the given kernel, torch, torch.compile and frontier_logits
     before = [row.stat().st_mtime_ns for row in rows]
     assert shape.main(words) == 1
     assert [row.stat().st_mtime_ns for row in rows] == before  # nothing is measured again

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .logits_api import token_log_probs
+from .dropin.logits_api import token_log_probs
 
 
 class Integration(contextlib.AbstractContextManager):
