@@ -17,12 +17,14 @@ from analysis.schema import (
     SIZE,
     SWEEP_MATRIX,
 )
+from analysis.stats import eager
 
 RANK_COLUMNS = ["rank", "in_best_set", "behind_best", "behind_low", "behind_high", "competitors"]
 RANK_COLUMNS += ["no_winner"]
 PLACE = ["rank", "behind_best", "behind_low", "behind_high", "competitors", "p"]
 CARRIED = ["time_us", "time_us_q20", "time_us_q80", "throughput_gbps"]
 CARRIED += ["speedup", "speedup_low", "speedup_high", "processes", "of_copy", "of_meet"]
+CARRIED += eager.COLUMNS
 OUTCOME = ["status", "flags", "unranked_by", "message"]
 COLUMNS = [*SWEEP_MATRIX, "variant", *RANK_COLUMNS, *CARRIED, *OUTCOME]
 CONTEST = ["origin", "gpu", "op", "dtype"]
@@ -47,7 +49,7 @@ def rank_variants(measurements: pd.DataFrame) -> pd.DataFrame:
     slower than the fastest by more than stats.TIE, with p-values of `_rank` corrected over the GPU
     (Benjamini and Hochberg). `no_winner` says why a size has no best set: see `_contest`.
     """
-    table = _with_reasons(stats.point_estimates(measurements))
+    table = eager.with_eager(_with_reasons(stats.point_estimates(measurements)))
     unique = frame.once(measurements)
     rows = table
     if len(unique) < len(measurements):
@@ -135,16 +137,16 @@ def _contest(places: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
 def over_sweeps(table: pd.DataFrame) -> pd.DataFrame:
     """Return one line per variant of each SIZE, of the lines that rank in `rank_variants`.
 
-    `speedup_low` and `speedup_high` are the ends over all sweeps; `sweep` and `flags` have the
-    words of all.
+    The ends of intervals are those over all sweeps; `sweep` and `flags` have the words of all.
     """
     rows = table[table["rank"].notna()]
     groups = frame.once(rows).groupby([*SIZE, "variant"], sort=False)
     merged = groups.first()
     merged[CARRIED] = groups[CARRIED].median()
     merged["speedup"] = np.exp(groups["log"].mean())
-    merged["speedup_low"] = groups["speedup_low"].min()
-    merged["speedup_high"] = groups["speedup_high"].max()
+    for prefix in ("", "eager_"):
+        merged[f"{prefix}speedup_low"] = groups[f"{prefix}speedup_low"].min()
+        merged[f"{prefix}speedup_high"] = groups[f"{prefix}speedup_high"].max()
     words = rows.groupby([*SIZE, "variant"], sort=False)[["sweep", "flags"]].agg(different_words)
     return merged.assign(**words).reset_index()
 

@@ -130,7 +130,11 @@ SUMMARY = (
         "  noise floor torch against itself {aa_ratio:.4f} [{aa_low:.4f}, {aa_high:.4f}]",
     ),
     ("of_meet", "              {of_meet:.1%} of reading, meeting and writing ({meet_us:.3f} µs)"),
-    ("latency_us", "  latency     {latency_us:.2f} µs of host time per eager call"),
+    (
+        "eager_speedup",
+        "  eager       {latency_us:.2f} µs of host time per call (torch {torch_latency_us:.2f}); "
+        "{eager_speedup:.4f} over torch [{eager_speedup_low:.4f}, {eager_speedup_high:.4f}]",
+    ),
     (
         "registers",
         "  kernel      {registers} registers, {spilled_bytes} B spilled, {shared_bytes} B "

@@ -1,7 +1,7 @@
 """Take from the row of replicate 1 what a further replicate does not check or measure again.
 
-All replicates of a point have one kernel and the same rooflines. So a further one times the blocks,
-and then checks three rows. Its row leaves out what replicate 1 alone measures.
+All replicates of a point have one kernel and the same rooflines. So a further one times the blocks
+and eager calls, and then checks three rows. Its row leaves out what replicate 1 alone measures.
 """
 
 import sys
@@ -13,7 +13,7 @@ from .errors import BadPoint
 from .point import CPU, Point
 from .status import Status
 
-FLAGS = {"edge_cases", "launch_bound", "not_cold"}  # only replicate 1 looks for them
+FLAGS = {"edge_cases", "not_cold"}  # only replicate 1 looks for them
 TRANSIENT = (Status.OUT_OF_MEMORY, Status.TIMEOUT)  # other processes may have caused these
 
 

@@ -39,7 +39,7 @@ def _schema() -> dict[str, Column]:
 SCHEMA = _schema()
 COLUMNS = tuple(SCHEMA)
 # Version of the columns and of what their values mean; analysis/versions.py reads older ones.
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 
 MATRIX = ("gpu", "op", "dtype", "distribution", "M", "N")  # measured on one board
 POINT = (*MATRIX, "variant")  # identifies a point

@@ -68,11 +68,14 @@ def time_variant(
     while_busy = telemetry.sample if telemetry else None
     samples = sampling.time_blocks(clock, names, point.blocks, order, while_busy)
     row |= derive_columns(point, samples)
+    journal.stage("eager calls")
+    submissions = sampling.time_submissions(clock, [base.VARIANT, base.TORCH], order)
+    row |= eager_columns(samples, submissions)
     if known is None:
-        journal.stage("warm time, latency and cold loads")
+        journal.stage("warm time and cold loads")
         if point.call_bytes <= device.cache_bytes:
             row["warm_us"] = clock.warm_us(base.VARIANT)
-        row |= clock.single_call(base.VARIANT, point.seed)
+        row |= clock.cold_loads(base.VARIANT, point.seed)
     flags += find_flags(row, point.call_bytes, len(rotation), device.cache_bytes)
     if telemetry:
         row |= telemetry.row()
@@ -122,7 +125,7 @@ def _add_controls(clock: Clock, point: Point, device: Device, known: FirstReplic
 
 def derive_columns(point: Point, samples: list[Sample]) -> dict:
     times_us, torch_us, again_us, copy_us, meet_us = (
-        np.array([time_us for *_, series, time_us in samples if series == name])
+        _times_us(samples, name)
         for name in (base.VARIANT, base.TORCH, base.TORCH_AGAIN, base.COPY, base.MEET)
     )
     time_us = float(np.median(times_us))
@@ -147,6 +150,33 @@ def derive_columns(point: Point, samples: list[Sample]) -> dict:
         # the inputs, read once, and the outputs, written once
         "throughput_gbps": point.call_bytes / time_us / 1000,
     }
+
+
+def eager_columns(samples: list[Sample], submissions: dict[str, list[float]]) -> dict:
+    """Return the columns of eager calls; {} where no submission was timed.
+
+    Who calls a kernel again and again waits for the longer of two: the host, which submits each
+    call, and the GPU, which runs it. So the ratio to torch is that of these longer times, each
+    round of submissions paired with a block of the GPU's times.
+    """
+    if not submissions:
+        return {}
+    columns, eager_us = {}, {}
+    for series, column in ((base.VARIANT, "latency_us"), (base.TORCH, "torch_latency_us")):
+        gpu_us, host_us = _times_us(samples, series), np.array(submissions[series])
+        pairs = min(len(gpu_us), len(host_us))
+        eager_us[series] = np.maximum(gpu_us[:pairs], host_us[:pairs])
+        columns[column] = np.median(host_us)
+    ratio = paired_ratio(eager_us[base.TORCH], eager_us[base.VARIANT])
+    return columns | {
+        "eager_speedup": ratio.value,
+        "eager_speedup_low": ratio.low,
+        "eager_speedup_high": ratio.high,
+    }
+
+
+def _times_us(samples: list[Sample], series: str) -> np.ndarray:
+    return np.array([time_us for *_, name, time_us in samples if name == series])
 
 
 def find_flags(columns: dict, call_bytes: int, calls: int, cache_bytes: int) -> list[str]:

@@ -10,14 +10,14 @@ from analysis import frame, ranking, row_files, schema
 from analysis import markdown as md
 from analysis.frame import is_baseline
 from analysis.merge import mark_ranked
-from measure.row import WRONG_ON
+from analysis.report.special_rows import SEPARATOR, WRONG
 
-HEADS = ("rank", "kernel", "in a graph", "eager, host", "over torch [95 %]", "of the limit")
-HEADS += ("wrong on",)
+HEADS = ("rank", "kernel", "in a graph", "over torch [95 %]", "eager call", "over torch [95 %]")
+HEADS += ("of the limit", "wrong on")
 NOTES = (
-    "In a graph: the time of the kernel alone, in a CUDA graph. Eager, host: the time in which the "
-    "host submits one call; an eager caller waits for the longer of both. Of the limit: the share "
-    "of the roofline, such as a copy of the same bytes."
+    "In a graph: the time of the kernel alone, in a CUDA graph. Eager call: the longer of this "
+    "time and of that in which the host submits a call, because a caller waits for both. Of the "
+    "limit: the share of the roofline, such as a copy of the same bytes."
 )
 
 
@@ -39,7 +39,8 @@ def report(table: pd.DataFrame, unmeasured: Mapping[str, str]) -> str:
     timed = table[table["rank"].notna()].sort_values("rank")
     lines = [] if timed.empty else [*_aligned([HEADS, *map(_cells, timed.to_dict("records"))])]
     if len(timed):
-        lines += [_conclusion(timed), *_of_host(timed), "", NOTES, *frame.legend(timed["flags"])]
+        lines += [_conclusion(timed), *_eager_conclusion(timed), "", NOTES]
+        lines += frame.legend(timed["flags"])
     absent = {row["variant"]: _why(row) for row in table[table["rank"].isna()].to_dict("records")}
     if absent | unmeasured:
         lines += ["", "not timed here:"]
@@ -81,8 +82,8 @@ def fails(table: pd.DataFrame, kernel: str) -> bool:
 
 
 def wrong_on(row: Mapping) -> str:
-    """Return the special values that a kernel gets wrong, as `rows with -inf`; "" for none."""
-    return row["message"].partition(WRONG_ON)[2].partition(":")[0]
+    """Return the special rows that a kernel gets wrong, as `large values, rows with -inf`."""
+    return row[WRONG].replace(SEPARATOR, ", ")
 
 
 def _against_rival(table: pd.DataFrame, row: Mapping) -> str:
@@ -107,17 +108,20 @@ def _conclusion(timed: pd.DataFrame) -> str:
     return f"fastest: {best[0]}" if len(best) == 1 else f"a tie: {', '.join(best)}"
 
 
-def _of_host(timed: pd.DataFrame) -> list[str]:
-    """Return a line if an eager caller of the first kernel waits for the host; it is no verdict."""
+def _eager_conclusion(timed: pd.DataFrame) -> list[str]:
+    """Return a line that says whether the host or the GPU decides over eager calls of the first."""
     first = timed.iloc[0]
-    if "launch_bound" not in first["flags"].split():
+    if math.isnan(first["eager_us"]):
         return []
-    others = timed[is_baseline(timed) & (timed["variant"] != first["variant"])].iloc[:1]
-    words = [
-        f"{md.number(row.latency_us, 3)} µs a call of {row.variant}"
-        for row in (first, *others.itertuples())
-    ]
-    return [f"called eagerly, it waits for the host: {', '.join(words)}"]
+    if first["eager_us"] <= first["time_us"]:
+        return [f"called eagerly: the GPU decides, so {first['variant']} takes its time in a graph"]
+    own, torch = (md.number(first[name], 3) for name in ("eager_us", "torch_eager_us"))
+    line = f"called eagerly: the host decides, {own} µs a call of {first['variant']} and {torch} of"
+    line += f" {first['baseline']}"
+    quickest = timed.loc[timed["eager_us"].idxmin()]
+    if quickest["variant"] not in (first["variant"], first["baseline"]):
+        line += f"; {quickest['variant']} takes least, {md.number(quickest['eager_us'], 3)}"
+    return [line]
 
 
 def _of_limit(row: Mapping) -> float:
@@ -126,14 +130,18 @@ def _of_limit(row: Mapping) -> float:
 
 
 def _cells(row: Mapping) -> Sequence[str]:
-    ratio = md.with_interval(row["speedup"], row["speedup_low"], row["speedup_high"])
-    latency = row["latency_us"]
+    speedup, eager_speedup = (
+        md.with_interval(*(row[f"{way}speedup{end}"] for end in ("", "_low", "_high")))
+        for way in ("", "eager_")
+    )
+    eager_us = row["eager_us"]
     return (
         f"{row['rank']:.0f}",
         row["variant"] + frame.mark(row["flags"]),
         f"{md.number(row['time_us'])} µs",
-        "" if math.isnan(latency) else f"{md.number(latency, 3)} µs",
-        ratio,
+        speedup,
+        "" if math.isnan(eager_us) else f"{md.number(eager_us, 3)} µs",
+        eager_speedup,
         md.percent(_of_limit(row)),
         wrong_on(row),
     )

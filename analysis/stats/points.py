@@ -19,6 +19,7 @@ from analysis.stats.ratio import Estimate, Z, t_quantile
 from analysis.stats.spread import BOARD, DEFAULT, process_spread, widening
 
 VARIANT_POINT = [*SWEEP_MATRIX, "variant"]
+SPECIAL_ROWS = ["special_rows_right", "special_rows_wrong"]
 
 
 def point_estimates(
@@ -40,6 +41,8 @@ def point_estimates(
     texts = ["flags", "unranked_by", "gpu_uuid", "throttle_reasons", "process"]
     points[texts] = groups[texts].agg(different_words)
     points["processes"] = groups["processes"].sum()
+    # only the first replicate looks at special rows
+    points[SPECIAL_ROWS] = groups[SPECIAL_ROWS].max()
     points[["log", "variance", "degrees"]] = _over_processes(groups)
     points = points.reset_index()
     if over_torch:

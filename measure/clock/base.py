@@ -53,8 +53,14 @@ class Clock(Protocol):
     def warm_us(self, name: str) -> float:
         """Return the median µs of a call on buffers that stay in the cache."""
 
-    def single_call(self, name: str, seed: int) -> dict:
-        """Return the columns of a call by itself: on a GPU its latency, and what is in L2."""
+    def submit(self, order: list[str]) -> list[float]:
+        """Submit eager calls of every series, one series after another, in this order.
+
+        Return the host's µs per call, in the same order; [] on a CPU, whose calls have no launch.
+        """
+
+    def cold_loads(self, name: str, seed: int) -> dict:
+        """Return the columns that show how much of its buffers a call would find in L2."""
 
     def replay(self, name: str) -> None:
         """Run a series once more on every set of buffers, untimed, and wait for it."""

@@ -6,6 +6,7 @@ nothing evicts, are reset before every series. Compare NVIDIA nvbench's cold loo
 and times one launch at a time.
 """
 
+import functools
 import math
 import random
 import statistics
@@ -18,7 +19,7 @@ from cuda.bindings import driver
 from kernels.cuda.driver import checked
 
 from ..status import out_of_memory, refused_by_gpu
-from . import cold, graph_nodes, l2
+from . import cold, graph_nodes, hooks, l2
 from .base import Call, CallBuffers, NotCapturable, UnjoinedWork
 
 # On an H200 two instances of the same calls differ by a constant 1 to 2 µs per replay: 0.1 % of
@@ -30,8 +31,7 @@ TRIALS = 7
 WARM_REPLAYS = 11
 COVER_US = 50.0  # at least, in which the host queues a replay
 CYCLES_PER_US = 2000  # of an SM, about
-LATENCY_CALLS = 50  # per batch: well below the 1024 launches that fit in a stream's queue
-LATENCY_BATCHES = 11
+EAGER_CALLS = 50  # at most, of a batch: well below the 1024 launches that fit in a stream's queue
 
 
 class _Series:
@@ -172,9 +172,23 @@ class GraphClock:
         self._record(self._calls[name], [self.rotation[index]]).replay()
         torch.cuda.synchronize()
 
-    def single_call(self, name: str, seed: int) -> dict:
-        latency_us = _latency_us(self._calls[name], self.rotation[0])
-        return {"latency_us": latency_us} | cold.time_loads(self, name, self.rotation, seed)
+    def submit(self, order: list[str]) -> list[float]:
+        """Time the host alone: each batch begins on an idle GPU, and does not wait for its end.
+
+        A batch has no more calls than a replay, so a long kernel does not keep the GPU for long.
+        """
+        times = []
+        for name in order:
+            call, buffers = self._calls[name], self.rotation[0]
+            calls = min(EAGER_CALLS, self._series[name].calls)
+            torch.cuda.synchronize()
+            hooks.clear()
+            times.append(_host_us(functools.partial(call, *buffers), calls))
+        torch.cuda.synchronize()
+        return times
+
+    def cold_loads(self, name: str, seed: int) -> dict:
+        return cold.time_loads(self, name, self.rotation, seed)
 
     def leave_cold(self, name: str, turn: int) -> None:
         """Leave L2 as a call of a series on the buffers of index ``turn`` would find it."""
@@ -225,17 +239,7 @@ def _timed_us(series: _Series) -> float:
     return series.read_us()
 
 
-def _latency_us(call: Call, buffers: CallBuffers) -> float:
-    """Return the median µs that the host spends to submit one eager call."""
-    times = []
-    for _ in range(LATENCY_BATCHES):
-        torch.cuda.synchronize()
-        times.append(_host_us(lambda: call(*buffers), LATENCY_CALLS))
-    torch.cuda.synchronize()
-    return statistics.median(times)
-
-
-def _host_us(queue: Callable[[], None], times: int = 1) -> float:
+def _host_us(queue: Callable[[], object], times: int = 1) -> float:
     """Return the µs that the host spends to queue some work once."""
     begin = time.perf_counter_ns()
     for _ in range(times):

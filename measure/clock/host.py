@@ -52,7 +52,10 @@ class HostClock:
         one = itertools.repeat(self.rotation[0])
         return statistics.median(self._sample(name, one) for _ in range(WARM_SAMPLES))
 
-    def single_call(self, name: str, seed: int) -> dict:
+    def submit(self, order: list[str]) -> list[float]:
+        return []
+
+    def cold_loads(self, name: str, seed: int) -> dict:
         return {}
 
     def _sample(self, name: str, rotation: Iterable[CallBuffers]) -> float:

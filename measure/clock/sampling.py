@@ -17,6 +17,8 @@ MAX_WARM_UP_S = 1.0  # the longest warm-up: some devices never settle
 SETTLED_BLOCKS = 5
 SETTLED = 0.005
 MAX_TIMING_S = 2.0  # after this time no block begins, unless fewer than MIN_BLOCKS are timed
+# Batches of eager calls of each series. The interval of a median leaves out five at either end.
+EAGER_ROUNDS = 21
 
 Sample = tuple[int, int, str, float]  # block, order in the block, series, µs per call
 
@@ -43,6 +45,20 @@ def time_blocks(
         timed = zip(shuffled, clock.block(shuffled, while_busy), strict=True)
         samples += [(block, place, *pair) for place, pair in enumerate(timed)]
     return samples
+
+
+def time_submissions(
+    clock: Clock, names: list[str], order: random.Random
+) -> dict[str, list[float]]:
+    """Return by series the host's µs per eager call in each round; {} on a CPU.
+
+    The series take turns, each round in a random ``order``, as the blocks are timed.
+    """
+    rounds = []
+    for _ in range(EAGER_ROUNDS):
+        shuffled = order.sample(names, len(names))
+        rounds.append(dict(zip(shuffled, clock.submit(shuffled), strict=False)))
+    return {name: [times[name] for times in rounds] for name in names if name in rounds[0]}
 
 
 def _warm_up(block: Callable[[], list[float]], max_blocks: int, now: Callable[[], float]) -> None:

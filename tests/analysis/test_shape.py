@@ -23,8 +23,15 @@ MINE = kernel(
     1.5,
     flags="edge_cases launch_bound",
     message="wrong on special values: rows with -inf: nan at column 3",
+    special_rows_wrong="rows with -inf",
     of_copy=0.92,
+    time_us=4.2,
+    torch_us=6.3,
     latency_us=33.0,
+    torch_latency_us=13.2,
+    eager_speedup=0.4,
+    eager_speedup_low=0.391,
+    eager_speedup_high=0.409,
 )
 
 
@@ -40,10 +47,10 @@ def test_the_ranking_has_both_times_and_names_who_was_not_timed():
         ["2", "triton_row‡"],
         ["3", "torch_softmax"],
     ]
-    for word in ("33.0 µs", "1.500 [", "92 %", "rows with -inf"):
+    for word in ("33.0 µs", "1.500 [", "0.4000 [0.3910, 0.4090]", "92 %", "rows with -inf"):
         assert word in lines[2]
     assert "fastest: frontier" in lines
-    assert "called eagerly" not in text  # the winner does not wait for the host
+    assert "called eagerly: the GPU decides, so frontier takes its time in a graph" in lines
     assert "  peer_quack   unsupported: N = 5: multiples of 8" in lines
     assert "  peer_liger   not ranked: torch against itself was off by more than 1 %" in lines
     assert "  peer_helion  no time was left" in lines
@@ -52,7 +59,8 @@ def test_the_ranking_has_both_times_and_names_who_was_not_timed():
 def test_who_waits_for_the_host_and_who_had_no_rival_is_told():
     lines = shape.report(table_of(MINE), {}).splitlines()
     assert "no winner: only torch was timed beside it" in lines
-    assert any(line.startswith("called eagerly, it waits for the host: 33.0 µs") for line in lines)
+    host = "the host decides, 33.0 µs a call of triton_row and 13.2 of torch_softmax"
+    assert f"called eagerly: {host}" in lines
     assert "fastest" not in "".join(lines)
 
 
@@ -64,7 +72,7 @@ def test_who_waits_for_the_host_and_who_had_no_rival_is_told():
             "92 % of the limit, 1.20 times the time of frontier, wrong on rows with -inf",
         ),
         (
-            [MINE | {"message": "", "flags": ""}, kernel("frontier", 1.501)],
+            [MINE | {"special_rows_wrong": "", "flags": ""}, kernel("frontier", 1.501)],
             "92 % of the limit, 1.00 times the time of frontier (a tie), right everywhere",
         ),
         (
@@ -90,9 +98,9 @@ def test_a_kernel_without_a_row_fails_and_says_why():
 
 
 def test_checks_have_no_times():
-    way = "in Triton's interpreter: right on ordinary values, wrong on large values"
-    message = "correctness check passed on 4 of 4 rows; wrong on special values: large values: nan"
-    row = synthetic.row(variant="triton_row", status="interpreted", message=message, **SIZE)
+    way = "in Triton's interpreter: right on ordinary values, wrong on large values, rows with -inf"
+    wrong = {"special_rows_wrong": "large values; rows with -inf"}
+    row = synthetic.row(variant="triton_row", status="interpreted", **wrong, **SIZE)
     assert shape.checked(table_of(row), ABSENT).splitlines() == [
         "  torch_softmax  right",
         f"  triton_row     {way}",

@@ -1,6 +1,7 @@
-"""A series takes the instances of its graph in random order, each as often as any other."""
+"""A series takes the instances of its graph in random order; eager calls take turns."""
 
 import random
+import sys
 import types
 
 import torch
@@ -32,3 +33,33 @@ def test_every_instance_is_uploaded_once_and_replayed_once_before_any_is_replaye
     rounds = ["".join(launched[start : start + 4]) for start in range(0, 12, 4)]
     assert {*map("".join, map(sorted, rounds))} == {"abcd"}
     assert len({*rounds}) > 1
+
+
+def test_every_batch_of_eager_calls_begins_on_an_idle_gpu_and_without_a_trace_function(monkeypatch):
+    events = []
+
+    def variant(x, out):
+        events.append(("variant", x, out, sys.gettrace()))
+        sys.settrace(lambda *_: None)  # it would make every call of torch slower
+
+    def torch_call(x, out):
+        events.append(("torch", x, out, sys.gettrace()))
+
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: events.append("idle"))
+    clock = object.__new__(graph.GraphClock)  # the constructor asks the driver for a memory pool
+    clock.rotation = [("x", "out"), ("next x", "next out")]
+    clock._calls = {"variant": variant, "torch": torch_call}
+    clock._series = {
+        "variant": types.SimpleNamespace(calls=2),
+        "torch": types.SimpleNamespace(calls=10**4),
+    }
+    try:
+        times_us = clock.submit(["variant", "torch"])
+    finally:
+        sys.settrace(None)
+    assert events[1] == ("variant", "x", "out", None)
+    batches = [event if event == "idle" else event[0] for event in events]
+    assert batches == [*("idle", "variant", "variant"), "idle", *["torch"] * 50, "idle"]
+    assert {event[3] for event in events if event[0] == "torch"} == {None}
+    assert len(times_us) == 2
+    assert min(times_us) > 0

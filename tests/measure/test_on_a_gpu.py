@@ -47,7 +47,15 @@ def test_a_further_replicate_times_the_blocks_alone(bench):
     first, second, _ = bench.replicates("triton_row", M=1024, N=1024, **AUTO)
     assert (second["status"], second["n_samples"]) == ("ok", "51"), second["message"]
     assert second["gpu_uuid"] == first["gpu_uuid"]
-    assert second["latency_us"] == second["warm_us"] == second["found_in_l2"] == ""
+    assert second["warm_us"] == second["found_in_l2"] == ""
+
+
+def test_eager_calls_of_torch_take_as_long_as_torch(bench):
+    for row in bench.replicates("torch_softmax", M=64, N=256, **AUTO)[:2]:
+        assert row["status"] == "ok", row["message"]
+        assert float(row["latency_us"]) > float(row["time_us"])  # the host decides
+        assert "launch_bound" in row["flags"].split()
+        assert 0.8 < float(row["eager_speedup_low"]) <= float(row["eager_speedup_high"]) < 1.25
 
 
 def test_a_matrix_beyond_the_cache_has_no_warm_time_and_does_not_beat_the_copy(bench):

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from measure.clock import base, sampling
+from measure.clock.host import HostClock
 
 NAMES = [base.VARIANT, base.TORCH, base.TORCH_AGAIN, base.COPY]
 
@@ -20,6 +21,10 @@ class FakeClock:
         self.now += self.block_s
         self.orders.append(tuple(order))
         return [10 * self.random.gauss(1, self.noise) for _ in order]
+
+    def submit(self, order):
+        self.orders.append(tuple(order))
+        return [len(self.orders) + NAMES.index(name) / 10 for name in order]
 
 
 def collect(noise, block_s=0.01):
@@ -64,3 +69,15 @@ def test_every_block_has_every_series_in_an_order_of_its_own():
     assert [(block, place, name) for block, place, name, _ in samples] == [
         (block, place, name) for block in range(51) for place, name in enumerate(orders[block])
     ]
+
+
+def test_eager_calls_of_the_variant_and_of_torch_take_turns_in_random_order():
+    clock, names = FakeClock(0.0, 0.01), NAMES[:2]
+    times = sampling.time_submissions(clock, names, random.Random(7))
+    rounds = range(1, sampling.EAGER_ROUNDS + 1)
+    assert times == {"variant": [*rounds], "torch": [number + 0.1 for number in rounds]}
+    assert {*clock.orders} == {("variant", "torch"), ("torch", "variant")}
+
+
+def test_a_cpu_has_no_eager_calls_beside_those_that_are_timed():
+    assert sampling.time_submissions(HostClock([]), NAMES[:2], random.Random(7)) == {}

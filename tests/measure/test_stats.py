@@ -71,6 +71,25 @@ def test_columns_of_the_row_follow_from_the_samples():
     assert row["throughput_gbps"] == 2 * 1000 * 500 * 4 / row["time_us"] / 1000
 
 
+# The host decides for both, for the variant alone, and for neither.
+@pytest.mark.parametrize(
+    ("variant_us", "torch_us", "ratio"), [(4.0, 5.0, 0.6), (4.0, 18.0, 1.5), (40.0, 30.0, 0.75)]
+)
+def test_an_eager_call_takes_the_longer_of_its_host_time_and_its_gpu_time(
+    variant_us, torch_us, ratio
+):
+    times, samples = {"variant": variant_us, "torch": torch_us}, []
+    for block in range(51):
+        samples += [(block, place, name, times[name]) for place, name in enumerate(times)]
+    drift = np.linspace(0.9, 1.1, 21)  # of the host's clock, which pairing removes
+    submissions = {"variant": [*(12.0 * drift)], "torch": [*(7.2 * drift)]}
+    row = timing.eager_columns(samples, submissions)
+    assert (row["latency_us"], row["torch_latency_us"]) == pytest.approx((12.0, 7.2))
+    assert row["eager_speedup"] == pytest.approx(ratio)
+    assert row["eager_speedup_low"] <= row["eager_speedup"] <= row["eager_speedup_high"]
+    assert timing.eager_columns(samples, {}) == {}
+
+
 @pytest.mark.parametrize(
     ("change", "call", "calls", "expected"),
     [

@@ -1,0 +1,66 @@
+"""Times of eager calls: who calls a kernel again and again waits for the host, or for the GPU.
+
+A call takes the host `latency_us` and the GPU `time_us`. The host submits the next call while the
+GPU runs this one, so that calls follow each other at the pace of the slower of both.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analysis.frame import is_baseline
+from analysis.schema import SIZE
+
+INTERVAL = ["eager_speedup_low", "eager_speedup_high"]
+COLUMNS = ["eager_us", "torch_eager_us", "eager_speedup", *INTERVAL]
+
+
+def with_eager(points: pd.DataFrame) -> pd.DataFrame:
+    """Return lines of `point_estimates` with COLUMNS; all are NaN where no eager call was timed.
+
+    Rows before schema version 11 timed torch's eager calls in torch's own rows alone. Their ratio
+    is over such a row of the size, on the same board, and has no interval. The ratio of torch to
+    itself is exactly 1, as it is for the times on a GPU.
+    """
+    latency, baseline = points["latency_us"], is_baseline(points)
+    board = [points[name] for name in (*SIZE, "gpu_uuid")]
+    of_baseline = latency.where(baseline).groupby(board).transform("first")
+    torch_latency = points["torch_latency_us"].fillna(of_baseline)
+    eager = np.maximum(points["time_us"], latency)
+    torch_eager = np.maximum(points["torch_us"], torch_latency)
+    speedup = points["eager_speedup"].fillna(torch_eager / eager)
+    return points.assign(
+        eager_us=eager,
+        torch_eager_us=torch_eager,
+        eager_speedup=speedup.mask(baseline & speedup.notna(), 1.0),
+        **{name: points[name].mask(baseline) for name in INTERVAL},
+    )
+
+
+class OverTorch(NamedTuple):
+    """Compare a variant with torch where both have eager times: geometric means, and a count.
+
+    `slower`: the sizes at which an eager call takes longer than torch's, though the kernel itself
+    is faster.
+    """
+
+    sizes: int
+    graph: float
+    eager: float
+    slower: int
+
+
+def over_torch(sizes: pd.DataFrame, variant: str) -> OverTorch | None:
+    """Return how much faster than torch a variant is; None without eager times.
+
+    `sizes`: lines of `ranking.over_sweeps`.
+    """
+    own = sizes[(sizes["variant"] == variant) & sizes["eager_speedup"].notna()]
+    if own.empty:
+        return None
+    slower = (own["eager_speedup"] < 1) & (own["speedup"] > 1)
+    graph, eager = (
+        float(np.exp(np.log(own[name]).mean())) for name in ("speedup", "eager_speedup")
+    )
+    return OverTorch(len(own), graph, eager, int(slower.sum()))
