@@ -242,9 +242,16 @@ def verdict(comparison: Comparison) -> tuple[int, str]:
     words = [f"{md.counted(failed, 'point')} failed"] if failed else []
     if missing := uncompared(comparison):
         words += [f"nothing of {', '.join(missing)} could be compared"]
-    if older := int(changes["note"].str.contains(schema.OTHER_CODE).sum()):
-        words += [f"{md.counted(older, 'point')} of an older code, so finish the run"]
-    if missing or older or (changes["change"] == BROKE).any():
+    reasons = {
+        schema.OTHER_CODE: "of an older code, so finish the run",
+        schema.OTHER_ENVIRONMENT: "of another driver, torch or Triton than the others of the run, "
+        "so measure them again",
+    }
+    for reason, remedy in reasons.items():
+        if count := int(changes["note"].str.contains(reason).sum()):
+            words += [f"{md.counted(count, 'point')} {remedy}"]
+            missing = True
+    if missing or (changes["change"] == BROKE).any():
         return exit_codes.BROKE, "; ".join(words)
     return (exit_codes.SLOWER, words[0]) if failed else (exit_codes.DONE, "passed")
 

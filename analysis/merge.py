@@ -3,7 +3,7 @@
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from operator import itemgetter
 from pathlib import Path
 
@@ -117,9 +117,9 @@ def left_out(recorded: Iterable[Path], kept: Collection[tuple[str, str]]) -> lis
 def mark_ranked(table: Iterable[Row], unranked: Collection[str] = schema.UNRANKED) -> list[Row]:
     """Return rows with schema.RANKING_COLUMNS; `table`: rows with schema.SOURCE_COLUMNS.
 
-    A row ranks unless it has one of the flags `unranked`. Of a matrix the newest environment ranks
-    (schema.ENVIRONMENT), and of a variant in it the newest code: speed-ups over two versions of
-    torch say nothing about each other.
+    A row ranks unless it has one of the flags `unranked`. Of a matrix the environment with the most
+    rows ranks (schema.ENVIRONMENT), because speed-ups over two versions of torch say nothing about
+    each other. Of a variant in it the newest code ranks.
 
     Of the boards of a matrix only the one with most rows ranks; of equal boards, the one with most
     rows of the sweep. Boards of one model differ: at 1024x131072 torch takes 523 µs on one H200 and
@@ -130,7 +130,7 @@ def mark_ranked(table: Iterable[Row], unranked: Collection[str] = schema.UNRANKE
         if excluding := [flag for flag in row["flags"].split() if flag in unranked]:
             row |= {"ranked": "false", "unranked_by": " ".join(excluding)}
     matrix = schema.SWEEP_MATRIX
-    keep_newest(table, matrix, schema.ENVIRONMENT, schema.OTHER_ENVIRONMENT)
+    keep_usual(table, matrix, schema.ENVIRONMENT, schema.OTHER_ENVIRONMENT)
     keep_newest(table, [*matrix, "variant"], schema.CODE, schema.OTHER_CODE)
     ranked = _ranked(table)
     of_sweep = Counter((row["sweep"], row["gpu_uuid"]) for row in ranked)
@@ -156,14 +156,40 @@ def keep_newest(
 
     Of values that are equally new, those of most rows count.
     """
+    _keep(table, key, columns, reason, lambda started: (max(started), len(started)))
+
+
+def keep_usual(
+    table: Iterable[Row], key: Sequence[str], columns: Sequence[str], reason: str
+) -> None:
+    """Exclude the ranked rows whose `columns` are not those of most rows of their `key`.
+
+    Of values that as many rows have, the newest count.
+    """
+    _keep(table, key, columns, reason, lambda started: (len(started), max(started)))
+
+
+def _keep(
+    table: Iterable[Row],
+    key: Sequence[str],
+    columns: Sequence[str],
+    reason: str,
+    weight: Callable[[list[str]], tuple],
+) -> None:
+    """Exclude the ranked rows of a `key` but those whose `columns` have the largest weight.
+
+    `weight` takes the times at which the rows of equal columns started.
+    """
     key_of, values_of = itemgetter(*key), itemgetter(*columns)
     started = defaultdict(lambda: defaultdict(list))  # key -> values -> when their rows started
     for row in _ranked(table):
         started[key_of(row)][values_of(row)].append(row["started_at"])
+    kept = {
+        of_key: max(by_values, key=lambda values, times=by_values: weight(times[values]))
+        for of_key, by_values in started.items()
+    }
     for row in _ranked(table):
-        several = started[key_of(row)]
-        newest = max(several, key=lambda values: (max(several[values]), len(several[values])))
-        if values_of(row) != newest:
+        if values_of(row) != kept[key_of(row)]:
             row |= {"ranked": "false", "unranked_by": reason}
 
 

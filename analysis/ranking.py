@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+import kernels
 from analysis import frame, palette, stats
 from analysis.frame import different_words, is_baseline, is_ranked
 from analysis.schema import (
@@ -26,7 +27,7 @@ CARRIED = ["time_us", "time_us_q20", "time_us_q80", "throughput_gbps"]
 CARRIED += ["speedup", "speedup_low", "speedup_high", "processes", "of_copy", "of_meet"]
 CARRIED += eager.COLUMNS
 OUTCOME = ["status", "flags", "unranked_by", "message"]
-COLUMNS = [*SWEEP_MATRIX, "variant", *RANK_COLUMNS, *CARRIED, *OUTCOME]
+COLUMNS = [*SWEEP_MATRIX, "variant", *RANK_COLUMNS, *CARRIED, *OUTCOME, "timed", "not_timed"]
 CONTEST = ["origin", "gpu", "op", "dtype"]
 # Statuses, and `ok` with a flag that excludes the time, that leave open how fast a variant is.
 UNTRIED = ("ok", "interpreted", "unavailable")
@@ -39,15 +40,17 @@ MIN_MATRICES = 20  # of a performance profile; a share of fewer says little
 def rank_variants(measurements: pd.DataFrame) -> pd.DataFrame:
     """Return stats.point_estimates with the rank of each variant at its SIZE.
 
-    There is one ranking: over all sweeps, inputs and boards of a GPU model, in the newest
-    environment and code. Every line of a variant has its rank, and lines that do not count have
-    none. Variants of one matrix on one board are compared within it. Others are compared by their
-    speed-ups over torch, whose variance then includes that between sweeps and boards.
+    There is one ranking: over all sweeps, inputs and boards of a GPU model, in the environment that
+    most rows of the size have, and by the newest code of a variant. Every line of a variant has its
+    rank, and lines that do not count have none. Variants of one matrix on one board are compared
+    within it. Others are compared by their speed-ups over torch, whose variance then includes that
+    between sweeps and boards.
 
     `rank` 1 is the fastest. `competitors` counts the variants that rank. `behind_best`: the time of
     a variant over that of the fastest, with its 95 % interval. `in_best_set`: not significantly
     slower than the fastest by more than stats.TIE, with p-values of `_rank` corrected over the GPU
-    (Benjamini and Hochberg). `no_winner` says why a size has no best set: see `_contest`.
+    (Benjamini and Hochberg). `no_winner` says why a size has no best set: see `_contest`. `timed`
+    and `not_timed` name who took part in the contest of a size: see `_with_contestants`.
     """
     table = eager.with_eager(_with_reasons(stats.point_estimates(measurements)))
     unique = frame.once(measurements)
@@ -71,26 +74,59 @@ def rank_variants(measurements: pd.DataFrame) -> pd.DataFrame:
     table[PLACE[:-2]] = table[PLACE[:-2]].where(counts)
     table["competitors"] = table["competitors"].where(counts).fillna(0).astype("int64")
     table["in_best_set"] = counts & (table["in_best_set"] == True)  # noqa: E712  NaN: has no place
-    return table.assign(no_winner=table["no_winner"].where(counts).fillna(""))
+    return _with_contestants(table.assign(no_winner=table["no_winner"].where(counts).fillna("")))
+
+
+def _with_contestants(table: pd.DataFrame) -> pd.DataFrame:
+    """Return `table` with the columns `timed` and `not_timed`, which are equal at one size.
+
+    `timed` has the variants that rank, the fastest first. `not_timed` has every other variant with
+    rows, and why it does not rank: `peer_quack (unavailable); triton_row (incorrect)`. It also has
+    those that a user would choose for the operation (`kernels.rivals`) and that have no row.
+    """
+    reasons = table["status"].mask(table["status"] == "ok", table["unranked_by"])
+    parts = []
+    for (_, _, op, *_), lines in table.assign(why=reasons).groupby(SIZE, sort=False):
+        timed = lines[lines["rank"].notna()].sort_values("rank")["variant"].unique()
+        absent = dict.fromkeys(kernels.rivals(op), "no row")
+        absent |= dict(zip(lines["variant"], lines["why"], strict=True))
+        words = [f"{name} ({why})" for name, why in absent.items() if name not in timed]
+        contestants = {"timed": " ".join(timed), "not_timed": "; ".join(words)}
+        parts.append(pd.DataFrame(contestants, index=lines.index))
+    if not parts:
+        return table.assign(timed="", not_timed="")
+    return table.join(pd.concat(parts))
 
 
 def _with_reasons(table: pd.DataFrame) -> pd.DataFrame:
     """Return `table` with `unranked_by` of lines that only another sweep's lines exclude.
 
-    These are lines of an older environment, of older code, and of a kernel that is wrong elsewhere.
+    These are lines of another environment than most of their size, of older code, and of a kernel
+    that is wrong elsewhere.
     """
     wrong = table["status"] == "incorrect"
     wrong = wrong.groupby([table[name] for name in (*SIZE, "variant")]).transform("any")
     table = _excluding(table, wrong, WRONG_ELSEWHERE)
-    for key, columns, reason in (
-        (SIZE, ENVIRONMENT, OTHER_ENVIRONMENT),
-        ([*SIZE, "variant"], CODE, OTHER_CODE),
+    for key, columns, order, reason in (
+        (SIZE, ENVIRONMENT, ["processes", "started_at"], OTHER_ENVIRONMENT),
+        ([*SIZE, "variant"], CODE, ["started_at", "processes"], OTHER_CODE),
     ):
-        values = table[[*columns]].where(is_ranked(table, any_board=True))
-        newest = values.loc[table["started_at"].sort_values(kind="stable").index]
-        newest = newest.groupby([table[name] for name in key]).transform("last")
-        table = _excluding(table, (values != newest.loc[table.index]).any(axis=1), reason)
+        table = _excluding(table, ~_is_kept(table, key, [*columns], order), reason)
     return table
+
+
+def _is_kept(
+    table: pd.DataFrame, key: list[str], columns: list[str], order: list[str]
+) -> pd.Series:
+    """Return the mask of the lines whose `columns` are those that their `key` keeps.
+
+    These are the last by `order`: by the processes of lines that rank, and by the newest of them.
+    """
+    values = table.groupby(columns, dropna=False).ngroup().rename("values")
+    ranked = table.assign(values=values)[is_ranked(table, any_board=True)]
+    weights = ranked.groupby([*key, "values"]).agg({"processes": "sum", "started_at": "max"})
+    kept = weights.reset_index().sort_values(order).drop_duplicates(key, keep="last")
+    return values == table[key].merge(kept, how="left", on=key)["values"].set_axis(table.index)
 
 
 def _excluding(table: pd.DataFrame, excluded: pd.Series, reason: str) -> pd.DataFrame:

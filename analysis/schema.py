@@ -35,8 +35,8 @@ VERSIONS = ("driver", "cuda", "torch", "triton", *OPTIONAL)
 # say it.
 BASELINE_STATE = ("native_overrides", "switches")
 
-# A matrix is ranked in one environment, and a variant in it by the rows of one code: where rows
-# differ in these columns, the newest count. Boards of several names once shared a slug.
+# A matrix is ranked in one environment, which is that of most of its rows, and a variant in it by
+# the rows of its newest code. Boards of several names once shared a slug.
 ENVIRONMENT = ("gpu_name", "driver", "cuda", "torch", "triton", *BASELINE_STATE, "measure_sha256")
 CODE = (*OPTIONAL, "kernel_sha256")
 # The reasons in `unranked_by` that are no flags of a row, because they follow from other rows.

@@ -271,6 +271,15 @@ def test_an_error_of_measurement_is_unclear(compare):
     assert "not ranked in NEW: faster_than_roofline |" in out
 
 
+def test_a_run_over_which_the_driver_changed_is_not_passed(compare):
+    old, new = rows(1), rows(2)
+    new[4] |= {"driver": "590.1"}
+    code, out, _ = compare(old, new, "--allow")
+    assert code == exit_codes.BROKE
+    assert "not ranked in NEW: other_environment |" in out
+    assert "1 point of another driver, torch or Triton than the others of the run" in out
+
+
 def test_what_cannot_be_compared_is_refused(tmp_path, compare):
     (tmp_path / "empty").mkdir()
     lines = rows(1)

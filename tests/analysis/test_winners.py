@@ -53,7 +53,7 @@ NEW = {"torch": "2.13.0", "started_at": "2026-12-01T10:00:00Z"}
     ],
 )
 @pytest.mark.parametrize("sweeps", [("one", "one"), ("one", "two")])
-def test_of_two_environments_at_a_size_the_newest_ranks(sweeps, change):
+def test_of_two_environments_with_as_many_rows_at_a_size_the_newest_ranks(sweeps, change):
     """8.0 µs beside a torch of 12 µs is faster than 10.0 µs beside one of 20 µs."""
     newer = change | {"started_at": NEW["started_at"]}
     old = synthetic.with_speedup(2.0, variant="frontier", time_us=10.0, torch_us=20.0)
@@ -68,8 +68,8 @@ def test_of_two_environments_at_a_size_the_newest_ranks(sweeps, change):
     assert found.loc["frontier", "status"] == "ok"
 
 
-def test_the_newest_environment_is_that_of_the_last_row_and_trust_counts_the_others():
-    days = {"a": ("2.13.0", "2026-11-01"), "b": ("2.11.0", "2026-12-01")}
+def test_the_environment_of_most_rows_ranks_and_trust_counts_the_others():
+    days = {"a": ("2.13.0", "2026-11-01"), "b": ("2.11.0", "2026-12-05")}
     days |= {"c": ("2.13.0", "2026-12-03")}
     speeds = [(name, {"torch": v, "started_at": day}) for name, (v, day) in days.items()]
     rows = [row for name, given in speeds for row in with_speedups({name: 1.5}, **given)]
@@ -80,8 +80,15 @@ def test_the_newest_environment_is_that_of_the_last_row_and_trust_counts_the_oth
     assert "they exclude 1 row. 1 row of another model of GPU, driver, CUDA, torch" in flags.text
 
 
-def test_an_older_environment_ranks_on_no_board():
-    older = with_speedups({"a": 2.0, "b": 1.5}) + with_speedups({"c": 3.0}, gpu_uuid="GPU-2")
+def test_one_kernel_measured_again_under_another_torch_does_not_displace_its_rivals():
+    rows = with_speedups({"a": 2.0, "b": 1.5, "c": 1.2})
+    found = ranked([*rows, *with_speedups({"d": 3.0}, replicate=1, **NEW)])
+    assert found.set_index("variant")["rank"].dropna().to_dict() == {"a": 1, "b": 2, "c": 3}
+    assert found.set_index("variant").loc["d", "unranked_by"] == "other_environment"
+
+
+def test_another_environment_than_that_of_most_rows_ranks_on_no_board():
+    older = with_speedups({"a": 2.0}) + with_speedups({"c": 3.0}, gpu_uuid="GPU-2")
     newer = with_speedups({"a": 1.8, "d": 1.2}, **NEW)
     frames = [frame_of(older, "one"), frame_of(newer, "two")]
     found = ranking.rank_variants(pd.concat(frames, ignore_index=True))
@@ -148,6 +155,19 @@ def test_the_usual_winner_is_that_of_the_gpu_the_operation_and_the_dtype():
     found = ranked(rows)
     assert set(found["no_winner"]) == {""}
     assert found.loc[found["in_best_set"], "variant"].tolist() == ["a", "a", "b", "b", "b"]
+
+
+def test_a_size_names_who_was_timed_and_who_was_not_and_why():
+    rows = with_speedups({"frontier": 2.0, "triton_row": 1.5, TORCH: 1.0}, [64])
+    rows += with_speedups({"triton_fused": 3.0}, [64], flags="aa_biased")
+    rows += [synthetic.row(variant="peer_quack", N=64, status="unavailable")]
+    found = ranked(rows)
+    assert set(found["timed"]) == {f"frontier triton_row {TORCH}"}
+    (absent,) = {*found["not_timed"]}
+    assert {"triton_fused (aa_biased)", "peer_quack (unavailable)", "peer_liger (no row)"} <= {
+        *absent.split("; ")
+    }
+    assert not any(name in absent for name in ("frontier", "triton_row", "torch_softmax"))
 
 
 def test_a_sweep_shows_the_winner_that_another_sweep_has_timed():
