@@ -15,9 +15,11 @@ from kernels.terminal import replace_missing_characters
 from .device import gpus
 from .errors import BadPoint, NoRow
 from .point import DISTRIBUTIONS, Point
+from .process import profile
 from .process.run_point import measure_point
 from .replicate import read_first
 from .row import check_writable, write_row
+from .status import Status
 
 MAX_PID = 2**22  # of Linux
 
@@ -29,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
         help="measure one point and write its row",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         epilog="The exit code is 0 if a row was written, even if the kernel is wrong, crashes or "
-        "cannot be loaded: the row's status says so. It is 2 if no row was written.",
+        "cannot be loaded: the row's status says so. It is 2 if no row was written, or no profile.",
     )
 
     def add(name: str, **options) -> None:
@@ -55,6 +57,7 @@ def parser() -> argparse.ArgumentParser:
     add("--checked", type=Path, metavar="ROW", help="row of replicate 1, to skip its checks")
     until = "seconds after which the point is killed"
     add("--timeout", type=float, dest="timeout_s", metavar="S", help=until)
+    add("--profile", type=Path, metavar="FILE", help="file for Nsight Compute's profile of a call")
     add("--output", type=Path, required=True, help="file of the row; samples are written beside")
     owner = "use the fork server of the process PID, which has torch loaded and ends with that "
     owner += "process; without this option the point starts a server for itself"
@@ -76,14 +79,15 @@ def main(argv: list[str] | None = None) -> int:
     del options["command"]  # there is only one
     try:
         _point(options)
-    except (BadPoint, NoRow) as error:
+    except (BadPoint, NoRow, profile.NoProfile) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
 
 
 def _point(options: dict) -> None:
-    output, owner, checked = (options.pop(name) for name in ("output", "served_for", "checked"))
+    taken = ("output", "served_for", "checked", "profile")
+    output, owner, checked, profile_file = (options.pop(name) for name in taken)
     options["gpu"] = gpus.resolve(options["gpu"])
     if options["variant"] is None:
         if len(options["files"]) != 1:
@@ -92,10 +96,14 @@ def _point(options: dict) -> None:
     with _writing(output):  # tried before time is spent on the measurement
         check_writable(output)
     point = Point(**options)
+    if profile_file:
+        profile.check(point)  # before time is spent, too
     row, samples = measure_point(point, owner, checked and read_first(checked, point))
     with _writing(output):
         write_row(output, row, samples)
     print(summary(row))
+    if profile_file and row["status"] == Status.OK:
+        print(f"  profile     {profile.write_profile(point, profile_file)}")
 
 
 @contextlib.contextmanager

@@ -30,6 +30,7 @@ COMMON = ("torch", "triton", "cuda-core", "nvidia-cuda-nvrtc", "nvidia-cuda-nvrt
 MODULES = {"torch", "triton", "cuda"}  # of COMMON, as variants import them
 PINS = ROOT / "environment.yml"
 DIGITS = 8
+UNMEASURED = {"__main__.py", "profile.py"}  # modules of measure/ that no point loads
 # Stands between the fingerprint and the number of the attempt at a row; see planning/attempts.py.
 ATTEMPT_MARK = "_"
 
@@ -56,7 +57,8 @@ def measure_sha256(op: str) -> str:
 
     That is measure/, what it imports of kernels/ and operations/, the CUDA C++ that it compiles,
     the operation's file, and the columns of a row without their explanations. The command line is
-    left out, whose help and summary change no number. Raises KeyError for an unknown operation.
+    left out, whose help and summary change no number, and so is the profiler. Raises KeyError for
+    an unknown operation.
     """
     columns = (f"{c.name},{c.type},{' '.join(c.allowed)}" for c in SCHEMA.values())
     parts = kernels.code_sha256(measuring_files(operations.file(op))), *columns
@@ -68,7 +70,8 @@ def measuring_files(operation: Path | None = None) -> frozenset[Path]:
     """Return the files that any point loads, and those of an operation."""
     if operation:
         return measuring_files() | set(kernels.loaded_files(operation))
-    modules = (path for path in (ROOT / "measure").rglob("*.py") if path.name != "__main__.py")
+    every = (ROOT / "measure").rglob("*.py")
+    modules = (path for path in every if path.name not in UNMEASURED)
     return frozenset(file for path in modules for file in kernels.loaded_files(path))
 
 

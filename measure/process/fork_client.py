@@ -52,7 +52,7 @@ def run_worker(
     a process of the point lives. ``first_row``: the row of replicate 1. Raises NoRow, and OSError
     if ``folder`` cannot be written.
     """
-    environment = _environment(point, lock)
+    environment = environment_of(point, lock)
     job = {"point": asdict(point), "first_row": first_row}
     job |= {"environment": environment, "directory": os.getcwd()}
     (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
@@ -72,7 +72,7 @@ def run_worker(
         raise NoRow(f"the fork server did not answer ({error}); the log says why") from error
 
 
-def _environment(point: Point, lock: GpuLock | None) -> dict[str, str]:
+def environment_of(point: Point, lock: GpuLock | None) -> dict[str, str]:
     """Return the environment of a point's worker, which sees only the GPU that is locked for it."""
     environment = with_project(os.environ)
     if point.is_cpu:

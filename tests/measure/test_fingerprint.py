@@ -25,6 +25,7 @@ EDITS = [
     ("measure/row.csv", "status,outcome,str,,ok ", "status,outcome,str,,fine ok ", TWO),
     ("operations/log_softmax.py", "import torch", "import torch, math", ()),
     ("measure/clock/graph.py", '"""', '"""Mended. ', ()),
+    ("measure/process/profile.py", "CALLS_BEFORE = 2", "CALLS_BEFORE = 3", ()),
     ("measure/row.csv", "outcome of the point", "result of the point", ()),
 ]
 

@@ -114,7 +114,7 @@ def test_another_user_s_lock_holds(monkeypatch):
 def test_a_worker_sees_the_gpu_that_is_held_for_it(path, monkeypatch):
     def run_worker(given, folder, lock, *_):
         assert not is_free(path)
-        seen = fork_client._environment(given, lock)["CUDA_VISIBLE_DEVICES"]
+        seen = fork_client.environment_of(given, lock)["CUDA_VISIBLE_DEVICES"]
         raise NoRow(f"it sees {seen}")
 
     monkeypatch.setattr(run_point.gpus, "visible_gpus", lambda: GPUS[:1])
