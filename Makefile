@@ -25,7 +25,8 @@ report: $(VENV)/.ready  ## report recorded and published rows; measure nothing
 # make passes its variables on in the environment.
 # make shape M=4096 N=128256 DTYPE=bfloat16 OP=log_softmax KERNEL=my_softmax.py
 shape: $(VENV)/.ready  ## rank torch, frontier, the peers and KERNEL at one M, N, DTYPE and OP
-	@python3 -m tools.shape --M="$$M" --N="$$N" --dtype="$$DTYPE" --op="$$OP" --kernel="$$KERNEL"
+	@python3 -m tools.shape --M="$$M" --N="$$N" --dtype="$$DTYPE" --op="$$OP" --kernel="$$KERNEL" \
+	  --profile="$$PROFILE"
 
 # The groups that pin other versions than the lock come without what they ask for.
 peers: $(VENV)/.ready  ## install the kernels of other projects; say which run here

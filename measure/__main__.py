@@ -19,7 +19,7 @@ from .process import profile
 from .process.run_point import measure_point
 from .replicate import read_first
 from .row import check_writable, write_row
-from .status import Status
+from .status import RIGHT, Status
 
 MAX_PID = 2**22  # of Linux
 
@@ -31,7 +31,8 @@ def parser() -> argparse.ArgumentParser:
         help="measure one point and write its row",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         epilog="The exit code is 0 if a row was written, even if the kernel is wrong, crashes or "
-        "cannot be loaded: the row's status says so. It is 2 if no row was written, or no profile.",
+        "cannot be loaded: the row's status says so, and --strict turns that into 1. It is 2 if no "
+        "row was written, or no profile.",
     )
 
     def add(name: str, **options) -> None:
@@ -58,6 +59,8 @@ def parser() -> argparse.ArgumentParser:
     until = "seconds after which the point is killed"
     add("--timeout", type=float, dest="timeout_s", metavar="S", help=until)
     add("--profile", type=Path, metavar="FILE", help="file for Nsight Compute's profile of a call")
+    wrong = "exit with 1 if the kernel is wrong or does not run"
+    add("--strict", action="store_true", default=False, help=wrong)
     add("--output", type=Path, required=True, help="file of the row; samples are written beside")
     owner = "use the fork server of the process PID, which has torch loaded and ends with that "
     owner += "process; without this option the point starts a server for itself"
@@ -72,22 +75,21 @@ def _process(text: str) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Return the exit code: 0 if a row was written, whatever its status; else 2."""
+    """Return the exit code: 0 if a row was written, 1 as --strict says, 2 if none was."""
     # On SIGTERM, kill the worker and remove temporary files, as on Ctrl-C.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     options = vars(parser().parse_args(argv))
     del options["command"]  # there is only one
     try:
-        _point(options)
+        return _point(options)
     except (BadPoint, NoRow, profile.NoProfile) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    return 0
 
 
-def _point(options: dict) -> None:
-    taken = ("output", "served_for", "checked", "profile")
-    output, owner, checked, profile_file = (options.pop(name) for name in taken)
+def _point(options: dict) -> int:
+    taken = ("output", "served_for", "checked", "profile", "strict")
+    output, owner, checked, profile_file, strict = (options.pop(name) for name in taken)
     options["gpu"] = gpus.resolve(options["gpu"])
     if options["variant"] is None:
         if len(options["files"]) != 1:
@@ -104,6 +106,7 @@ def _point(options: dict) -> None:
     print(summary(row))
     if profile_file and row["status"] == Status.OK:
         print(f"  profile     {profile.write_profile(point, profile_file)}")
+    return int(strict and row["status"] not in RIGHT)
 
 
 @contextlib.contextmanager

@@ -17,6 +17,10 @@ class Status(StrEnum):
     TIMEOUT = "timeout"
 
 
+# Statuses that say nothing against a kernel; a matrix that it does not take is its limit.
+RIGHT = (Status.OK, Status.INTERPRETED, Status.UNSUPPORTED)
+
+
 def classify(error: BaseException) -> Status:
     """Return the status of a point whose kernel raised ``error``."""
     if out_of_memory(error):

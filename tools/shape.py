@@ -1,7 +1,8 @@
 """`make shape M=4096 N=128256 DTYPE=bfloat16 OP=log_softmax`: rank the rivals at one shape.
 
 `KERNEL=my_softmax.py` measures a kernel of your own beside torch, this project's kernel and every
-peer, and the last line is a sentence on it. Rows are those of a sweep: they lie in results/rows,
+peer, and the last line is a sentence on it. `PROFILE=my_softmax.ncu-rep` then profiles one call of
+it with Nsight Compute. Rows are those of a sweep: they lie in results/rows,
 and what is there is not measured again. Without a GPU the kernels are checked on a few rows.
 The exit code is 0, 1 if your kernel is wrong or fails, and 2 for bad input.
 """
@@ -26,6 +27,7 @@ from measure import ROOT
 from measure.device import gpus
 from measure.errors import BadPoint
 from measure.point import MIN_BLOCKS, Point
+from measure.process import profile
 from measure.process.fork_client import with_project
 from measure.row import IDENTITY
 from measure.status import Status
@@ -49,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
         "dtype": "float32, float16 or bfloat16",
         "op": "an operation of operations/",
         "kernel": "a .py file with a kernel of your own, or the name of one of the project",
+        "profile": "file for Nsight Compute's profile of this kernel",
     }.items():
         top.add_argument(f"--{name}", default="", help=about)
     return top
@@ -58,8 +61,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; return the exit code."""
     given = parser().parse_args(arguments)
     try:
-        return answered(question(given), bool(given.kernel))
-    except (BadPoint, kernels.BadKernel, WorkflowError, InputError) as error:
+        asked = question(given)
+        if given.profile:
+            profile.check(asked)  # before time is spent
+        code = answered(asked, bool(given.kernel))
+        if given.profile:
+            print(f"profile: {profile.write_profile(asked, Path(given.profile))}")
+        return code
+    except (
+        *(BadPoint, kernels.BadKernel, WorkflowError, InputError),
+        profile.NoProfile,
+    ) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
 
@@ -93,6 +105,8 @@ def question(given: argparse.Namespace) -> Point:
     for name in ("M", "N"):
         if not getattr(given, name):
             raise BadPoint(f"{name} is missing: {EXAMPLE}")
+    if given.profile and not given.kernel:
+        raise BadPoint(f"PROFILE needs KERNEL, the kernel to profile: {EXAMPLE} KERNEL=frontier")
     M, N = (int(text) if text.isdecimal() else text for text in (given.M, given.N))
     names = {name: getattr(given, name) for name in ("dtype", "op") if getattr(given, name)}
     files, variant = (), kernels.torch_variant(names.get("op", Point.op))

@@ -11,6 +11,7 @@ from analysis import markdown as md
 from analysis.frame import is_baseline
 from analysis.merge import mark_ranked
 from analysis.report.special_rows import SEPARATOR, WRONG
+from measure.status import RIGHT
 
 HEADS = ("rank", "kernel", "in a graph", "over torch [95 %]", "eager call", "over torch [95 %]")
 HEADS += ("of the limit", "wrong on")
@@ -78,7 +79,7 @@ def verdict(table: pd.DataFrame, kernel: str, unmeasured: Mapping[str, str]) -> 
 def fails(table: pd.DataFrame, kernel: str) -> bool:
     """Return whether a kernel has no row, is wrong, or does not run; `unsupported` is a limit."""
     statuses = table.loc[table["variant"] == kernel, "status"]
-    return not statuses.isin(("ok", "interpreted", "unsupported")).all() or statuses.empty
+    return not statuses.isin(RIGHT).all() or statuses.empty
 
 
 def wrong_on(row: Mapping) -> str:

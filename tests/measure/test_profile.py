@@ -112,6 +112,7 @@ def test_a_kernel_that_was_timed_is_profiled_after_its_row_is_written(
     words = ["point", "--gpu=cpu", "--M=4", "--N=8", "--variant=torch_softmax"]
     files = [f"--profile={tmp_path / 'x'}", f"--output={tmp_path / 'row.csv'}"]
     assert command_line.main([*words, *files]) == 0
+    assert command_line.main([*words, *files, "--strict"]) == int(status != "ok")
     assert (tmp_path / "row.csv").exists()
     assert len([*tmp_path.glob("*.ncu-rep")]) == profiles
-    assert capsys.readouterr().out.count(f"  profile     {tmp_path / 'x.ncu-rep'}") == profiles
+    assert capsys.readouterr().out.count(f"  profile     {tmp_path / 'x.ncu-rep'}") == 2 * profiles

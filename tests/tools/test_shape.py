@@ -32,6 +32,8 @@ def on_a_cpu(monkeypatch, tmp_path):
         (["--M=4", "--N=8", "--dtype=fp16"], "unknown dtype 'fp16'; did you mean 'float16'?"),
         (["--M=4", "--N=8", "--op=softmx"], "unknown op 'softmx'; did you mean 'softmax'?"),
         (["--M=4", "--N=8", "--kernel=no.py"], "kernel 'no.py': no such file"),
+        (["--M=4", "--N=8", "--profile=x"], "PROFILE needs KERNEL, the kernel to profile"),
+        (["--M=4", "--N=8", "--kernel=frontier", "--profile=x"], "--profile: Nsight Compute"),
         (["--M=4", "--N=8", "--kernel=short.py"], "short.py does not compute softmax, but logsum"),
     ],
 )
@@ -82,6 +84,18 @@ def test_on_a_gpu_no_point_starts_after_its_time(monkeypatch):
     late = shape.measure_all(planned)
     assert measured == planned[:2]
     assert late == {point.variant: shape.NO_TIME for point in planned[2:] if point.replicate == 1}
+
+
+def test_the_kernel_is_profiled_after_the_answer(monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr(shape.profile, "check", lambda point: None)  # it refuses a CPU
+    monkeypatch.setattr(shape.profile, "write_profile", lambda *words: asked.append(words) or "x")
+    monkeypatch.setattr(shape, "answered", lambda point, has_kernel: 1)
+    words = ["--M=4", "--N=8", "--kernel=triton_row", "--profile=x"]
+    assert shape.main(words) == 1
+    ((point, file),) = asked
+    assert (point.variant, file) == ("triton_row", Path("x"))
+    assert capsys.readouterr().out == "profile: x\n"
 
 
 def test_peers_are_listed_with_why_they_do_not_run(monkeypatch, capsys):
