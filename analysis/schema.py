@@ -64,6 +64,7 @@ FLAGS = {
         "faster than its roofline, such as a copy, beyond L2: an error of measurement", False, "¶"
     ),
     "launch_bound": Flag("a short call: its launch takes longer than the kernel", True, ""),
+    "noisy": Flag("an interval of ratios to torch reaches over more than 10 %", True, "≈"),
     "not_cold": Flag("part of the input was still in the cache", True, "°"),
     "overlaps_calls": Flag("the next call starts early, so the time is a throughput", False, "¶"),
     "shared_gpu": Flag("another process used the GPU", True, "†"),
@@ -80,6 +81,7 @@ MARKS = {
     "‡": FLAGS["edge_cases"].meaning,
     "§": "a replicate found no memory, no time or no package, and does not count",
     "°": FLAGS["not_cold"].meaning,
+    "≈": FLAGS["noisy"].meaning,
     "◊": "stale: other code than the current one measured this",
     "¶": "no time of a call alone: torch against itself was off by more than 1 %, calls overlap, "
     "or it is faster than its roofline",

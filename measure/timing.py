@@ -19,6 +19,9 @@ from .stats import paired_ratio
 from .status import Status
 
 AA_TOLERANCE = 0.01  # an A/A interval that excludes 1 by more than this sets a flag
+# Upper over lower end of an interval, beyond which a row is noisy. Of the recorded rows of GPUs one
+# in a thousand has so wide an interval; on a CPU that does other work, most do.
+NOISY = 1.1
 ROOFLINE_TOLERANCE = 1.02  # share of the roofline's bandwidth above which it is mismeasured
 # Share of lines that a cold call may find in L2. An H200 sets 3/16 of L2 aside for persisting
 # lines. A kernel that keeps so much of a rotation over three L2 would find 6 % of its lines there.
@@ -182,13 +185,16 @@ def _times_us(samples: list[Sample], series: str) -> np.ndarray:
 def find_flags(columns: dict, call_bytes: int, calls: int, cache_bytes: int) -> list[str]:
     """Return the flags of a row with these columns, whose rotation has ``calls`` calls.
 
-    ``aa_biased`` is only a gross check: for smaller biases the analysis widens the intervals.
+    ``aa_biased`` is only a gross check: for smaller biases the analysis widens the intervals. An
+    interval that is wide shows no bias, whatever the ratio, and so it is ``noisy``.
     ``faster_than_roofline``: only a call that exceeds the cache can prove that. ``launch_bound``:
     an eager caller waits for the host, not for the kernel.
     """
     flags = []
     if columns["aa_low"] > 1 + AA_TOLERANCE or columns["aa_high"] < 1 - AA_TOLERANCE:
         flags.append("aa_biased")
+    if any(columns[f"{name}_high"] > NOISY * columns[f"{name}_low"] for name in ("aa", "speedup")):
+        flags.append("noisy")
     if call_bytes > cache_bytes and columns["of_copy"] > ROOFLINE_TOLERANCE:
         flags.append("faster_than_roofline")
     if columns.get("latency_us", 0) > columns["time_us"]:

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import yaml
 
-CONFIG_OPTIONS = ("--configfile", "--configfiles")
+FILE_OPTIONS = ("--configfile", "--configfiles")
+KEY_OPTIONS = ("--config", "-C")
+# The words of `make shape`, of which Snakemake refuses those of one letter.
+SHAPE_WORDS = ("M", "N", "DTYPE", "OP", "KERNEL")
 DEFAULTS = Path("config.yaml")
 YAML = (".yaml", ".yml")
 
@@ -19,8 +22,11 @@ def fault_of(words: Sequence[str]) -> str | None:
     """Return None, or what is wrong with the arguments of Snakemake."""
     if fault := _fault_of_config(DEFAULTS):
         return fault
-    for option, word in _with_options(words):
-        if option in CONFIG_OPTIONS:
+    pairs = list(_with_options(words))
+    if fault := _fault_of_shape([word for option, word in pairs if option in KEY_OPTIONS]):
+        return fault
+    for option, word in pairs:
+        if option in FILE_OPTIONS:
             if fault := _fault_of_config(Path(word)):
                 return f"--configfile {fault}"
         elif word.endswith(YAML) and "=" not in word:
@@ -36,6 +42,19 @@ def _with_options(words: Iterable[str]) -> Iterable[tuple[str, str]]:
             option, _, word = word.partition("=")
         if word:
             yield option, word
+
+
+def _fault_of_shape(words: Iterable[str]) -> str | None:
+    """Return None, or how the config names what `make shape` is asked with: `M=4 N=8`."""
+    asked = dict(word.split("=", 1) for word in words if "=" in word)
+    if not asked.keys() & set(SHAPE_WORDS):
+        return None
+    meant = {"shape": f"{asked.get('M', 'M')}x{asked.get('N', 'N')}"}
+    meant |= {word.lower(): asked[word] for word in ("DTYPE", "OP") if word in asked}
+    if "KERNEL" in asked:
+        meant["kernel_files"] = f"[{asked['KERNEL']}]"
+    text = " ".join(f"{key}={value}" for key, value in meant.items())
+    return f"--config: Snakemake takes no key of one letter; a shape is given by --config {text}"
 
 
 def _fault_of_config(path: Path) -> str | None:

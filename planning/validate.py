@@ -92,6 +92,8 @@ def _message(error) -> str:
     if isinstance(given, str) and given.isdecimal():
         rule += "; --config gives text inside of lists and tables, so write them into a file for "
         rule += "--configfile"
+        if error.path[0] == "shapes":
+            rule += ", or give one matrix as shape=4096x128256"
     return f"  {where} = {given!r}: {rule}"
 
 

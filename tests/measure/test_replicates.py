@@ -11,7 +11,7 @@ def test_what_the_first_replicate_has_checked_is_not_checked_again(bench, tmp_pa
     # as small as can be, and so in any CPU's cache
     first, second, done = bench.replicates("odd", M=1, N=1)
     for row in (first, second):
-        chosen = {*row["flags"].split()} - {"aa_biased"}  # which a busy CPU may add
+        chosen = {*row["flags"].split()} - {"aa_biased", "noisy"}  # a busy CPU may add these
         expected = "ok", {"not_cold", *flags.split()}, "6"
         assert (row["status"], chosen, row["n_samples"]) == expected
         assert float(row["max_abs_error"]) < 1e-6

@@ -96,6 +96,9 @@ def test_an_eager_call_takes_the_longer_of_its_host_time_and_its_gpu_time(
         ({"aa_low": 1.011, "aa_high": 1.02}, 2, 4, ["aa_biased"]),
         ({"aa_low": 0.97, "aa_high": 0.989}, 2, 4, ["aa_biased"]),
         ({"aa_low": 1.001, "aa_high": 1.02}, 2, 4, []),
+        ({"aa_low": 0.96, "aa_high": 1.07}, 2, 4, ["noisy"]),
+        ({"speedup_low": 0.213, "speedup_high": 5.94}, 2, 4, ["noisy"]),
+        ({"aa_low": 1.02, "aa_high": 2.62}, 2, 4, ["aa_biased", "noisy"]),
         ({"of_copy": 1.03}, 2, 4, ["faster_than_roofline"]),
         ({"of_copy": 1.03}, 0.5, 8, []),
         ({"latency_us": 11.0}, 2, 4, ["launch_bound"]),
@@ -105,4 +108,5 @@ def test_an_eager_call_takes_the_longer_of_its_host_time_and_its_gpu_time(
 )
 def test_flags(change, call, calls, expected):
     row = {"aa_low": 0.999, "aa_high": 1.001, "of_copy": 0.9, "time_us": 10.0}
+    row |= {"speedup_low": 1.5, "speedup_high": 1.52}
     assert timing.find_flags(row | change, call * 100, calls, cache_bytes=100) == expected

@@ -22,6 +22,8 @@ BROKEN = "sweep: a\nshapes: [{M: 4\n"
         ("sweeps/smoke.yaml", "no target of Snakemake; .* --configfile sweeps/smoke.yaml"),
         ("rows -n sweeps/smoke.yaml", "sweeps/smoke.yaml is no target"),
         ("--configfile {text}", "text.yaml: it must have keys and values"),
+        ("--config M=4 N=8 DTYPE=float16 -n", "given by --config shape=4x8 dtype=float16$"),
+        ("--config OP=softmax KERNEL=../a.py", r"shape=MxN op=softmax kernel_files=\[../a.py\]$"),
     ],
 )
 def test_an_argument_that_cannot_be_meant_is_one_line(words, complaint, tmp_path):
