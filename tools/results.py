@@ -16,6 +16,7 @@ from analysis.markdown import counted, counts, number, percent, table, with_inte
 from analysis.report import special_rows
 from analysis.schema import ITEMSIZE, OTHER_BOARD, SIZE, SWEEP_MATRIX
 from analysis.schema import MARKS as MARKED
+from analysis.stats import eager
 from measure import ROOT
 from tools import goals
 from tools.goals import OURS, TORCH, carries, findings, furthest, goal_table, lacking, order
@@ -124,6 +125,7 @@ def summary(rows: pd.DataFrame) -> str:
         verbs["stays open", "stay open"] = len(verdicts) - holds - fails
         return [
             over_torch[gpu],
+            _eager(own),
             *(share(reached[goal]) for goal in ("level", "copy", "meet")),
             counts(f"`{variant}`" for variant in wrong) or "none",
             ", ".join(f"{n} {one if n == 1 else many}" for (one, many), n in verbs.items()),
@@ -132,6 +134,7 @@ def summary(rows: pd.DataFrame) -> str:
     goal = f"(goal: {percent(goals.SHARE)})"
     heads = (
         f"Speed of `{OURS}` over torch, geometric mean ({goals.OF_THESE})",
+        "The same of eager calls, which take the longer of the GPU's and the host's time",
         f"Sizes where it takes at most 1 % longer than the fastest kernel {goal}",
         f"Sizes of 128 MB and more where it has 0.95 of the copy bandwidth {goal}",
         f"Few long rows with 0.95 of [their roofline]({ROOFLINE}) {goal}",
@@ -141,6 +144,17 @@ def summary(rows: pd.DataFrame) -> str:
     of_gpus = ([f"{gpu.upper()} {fact}" for fact in facts(gpu)] for gpu in order(rows))
     each = zip(heads, zip(*of_gpus, strict=True), strict=True)
     return bullets(f"{head}: {'; '.join(texts)}." for head, texts in each)
+
+
+def _eager(ranks: pd.DataFrame) -> str:
+    """Return the mean of eager calls over torch's, and where torch's are the shorter ones."""
+    means = eager.over_torch(ranking.over_sweeps(ranks), OURS)
+    if means is None:
+        return ABSENT
+    sizes = f"{counted(means.sizes, 'size')}, where it is {number(means.graph, 3)} in a graph"
+    return (
+        f"{number(means.eager, 3)} ({sizes}; at {means.slower} an eager call of torch is shorter)"
+    )
 
 
 def _over_torch(ranks: pd.DataFrame, gpus: list[str]) -> dict[str, str]:
@@ -200,14 +214,14 @@ def peers(rows: pd.DataFrame) -> str:
 
 def backward(rows: pd.DataFrame) -> str:
     """Return the least and the most share of the roofline of both backwards, ours and torch's."""
-    lines = []
+    lines, sizes = [], ranking.over_sweeps(ranking.rank_variants(rows)).sort_values("rank")
     for op in BACKWARDS:
         of_gpus = []
         for gpu in order(rows):
-            part = rows[(rows["op"] == op) & (rows["gpu"] == gpu) & (rows["status"] == "ok")]
+            part = sizes[(sizes["op"] == op) & (sizes["gpu"] == gpu)]
             part = part[part["M"] * part["N"] > 10**8]
             torch = frame.is_baseline(part)
-            best = part[~torch].groupby(["dtype", "N"])["of_copy"].max()
+            best = part[~torch].groupby(["dtype", "N"])["of_copy"].first()
             n, dtype = (best.index.get_level_values(each) for each in ("N", "dtype"))
             aligned, long = n * dtype.map(ITEMSIZE) % 16 == 0, n > 65536
             shares = {
