@@ -29,6 +29,7 @@ SWEEPS = {
     "workloads": 3,
     "workloads_log_softmax": 3,
     "workloads_log_softmax_backward": 3,
+    "workloads_logits": 3,
     "random": 1,
 }
 

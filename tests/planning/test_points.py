@@ -1,5 +1,6 @@
 """From a configuration to points, to files, to figure sets."""
 
+import itertools
 import os
 import shlex
 
@@ -217,3 +218,23 @@ def test_the_command_that_repeats_a_sweep(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     there = planned.repeat_command([], {}, snakefile=tmp_path / "a b/Snakefile")
     assert there == "snakemake --snakefile 'a b/Snakefile' --cores all"
+
+
+# The variants that this project offers for an operation.
+OWN = ("frontier", "frontier_logits", "cuda_backward", "triton_backward")
+UNRANKED = ("smoke", "recorded")  # a check, and a sweep that measures nothing
+
+
+@pytest.mark.parametrize(
+    "sweep", sorted({path.stem for path in (ROOT / "sweeps").glob("*.yaml")} - {*UNRANKED})
+)
+def test_every_sweep_that_ranks_kernels_has_that_of_this_project(sweep):
+    """A winner without it would be an artefact of who was invited.
+
+    A size is ranked over all sweeps: `frontier` has that of the claim in online_softmax.
+    """
+    timed = {}
+    sweeps = (planned.expand(overlay(name), "h200") for name in {sweep, "frontier"})
+    for point in itertools.chain(*sweeps):
+        timed.setdefault((point.op, point.dtype, point.M, point.N), set()).add(point.variant)
+    assert [size for size, names in timed.items() if names.isdisjoint(OWN)] == []
