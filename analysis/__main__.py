@@ -66,7 +66,6 @@ def parser() -> ArgumentParser:
     about = "names of shapes as JSON, from the sweep's config"
     argument("--names", type=json.loads, default={}, metavar="JSON", help=about)
     argument("--claims", type=Path, required=True, help="file that `claims` wrote")
-    argument("--figures-dir", type=Path, required=True, help="folder of the figures to link")
     argument = add(_compare, unranked)
     argument("old", type=Path, metavar="OLD", help=f"{RUN}, to compare with")
     argument("new", type=Path, metavar="NEW", help=f"{RUN}, to judge")
@@ -151,7 +150,6 @@ def _report(given: Namespace) -> str:
         measurements,
         claims.read(given.claims),
         published,
-        figures=given.figures_dir,
         folder=given.output_dir,
         command=given.repeat,
         recorded=given.recorded,

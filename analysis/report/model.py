@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Collection
-from pathlib import Path
 
 import pandas as pd
 
@@ -11,7 +10,7 @@ from analysis import palette, ranking, schema, stats
 from analysis.claims.claim import NO_DATA
 from analysis.frame import days, distinct, legend, mark, outcomes
 from analysis.published import Published
-from analysis.report import trust
+from analysis.report import grid, trust
 
 MOST_LINES = 24  # of the table over N; more sizes are shown by powers of two
 CLASSES = {"N up to 1024": (1, 1024), "up to 16384": (1025, 16384), "longer": (16385, math.inf)}
@@ -30,7 +29,6 @@ def build(
     measurements: pd.DataFrame,
     claims: pd.DataFrame,
     published: Published,
-    figures: Path,
     unranked: Collection[str],
 ) -> dict[str, object]:
     """Return the values of both templates; `ranks` and `sizes` are the frames behind them.
@@ -53,7 +51,7 @@ def build(
         "answers": answers(here),
         "reading": READING,
         "over_n": [(names[gpu], best_by_n(part)) for gpu, part in own],
-        "figures": chosen_figures(here, figures),
+        "grids": grid.grids(sizes),
         "claims": claim_lines(claims, here),
         "sources": [f"{s.id}: {s.cite()} {s.url}".strip() for s in published.sources.values()],
         "trust": trust.findings(rows, unranked),
@@ -170,26 +168,6 @@ def _best(part: pd.DataFrame) -> str:
     facts = [leaders(part), over_torch(first), md.percent(first["of_copy"].median())]
     facts += [f"{md.number(us)} µs" for us in first["time_us"] if len(first) == 1]
     return ", ".join(facts)
-
-
-def chosen_figures(rows: pd.DataFrame, folder: Path) -> list[tuple[str, Path]]:
-    """Return the map of the first GPU, one of the sweep, and one comparison, of existing files."""
-    sets = [key for key, _ in rows.groupby(["gpu", "dtype", "sweep"], sort=False)]
-    own = [f"{gpu}/{dtype}_{sweep}_throughput" for gpu, dtype, sweep in sets]
-    usual = ["all/gpus_float32_online_softmax", "a100/float32_online_softmax_throughput"]
-    gpus = [f"all/gpus_{dtype}_{sweep}" for _, dtype, sweep in sets]
-    recorded = not (rows["origin"] == "measured").any()
-    maps = [*(f"{gpu}/map" for gpu, _, _ in sets), "a100/map"]
-    wanted = {
-        "Which kernel is the fastest at which N, and its share of copy bandwidth": maps,
-        "Lines over N": ["all/hero", *own] if recorded else [*own, "all/hero"],
-        "Comparison of GPUs": [*usual[:recorded], *gpus, "all/hero", *usual],
-    }
-    found: dict[Path, str] = {}
-    for text, names in wanted.items():
-        paths = (folder / f"{name}.png" for name in names)
-        found |= dict.fromkeys([p for p in paths if p.is_file() and p not in found][:1], text)
-    return [(text, path) for path, text in found.items()]
 
 
 def claim_lines(claims: pd.DataFrame, rows: pd.DataFrame) -> list[dict[str, str]]:

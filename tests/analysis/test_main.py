@@ -19,7 +19,7 @@ COMPLAINTS = {
     "summary --measurements bad.csv --output out": "column sweep is missing",
     "claims --measurements all.csv --published none --output out": "sources.yaml: no such file",
     f"report --measurements all.csv --published {PUBLISHED} --claims bad.csv "
-    "--figures-dir . --command x --output-dir out": "not written by `claims`",
+    "--command x --output-dir out": "not written by `claims`",
 }
 
 

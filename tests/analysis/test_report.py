@@ -2,7 +2,6 @@
 
 import pandas as pd
 import pytest
-from PIL import Image
 
 from analysis import claims, frame
 from analysis.markdown import number, with_interval
@@ -19,12 +18,8 @@ def written(tables, tmp_path_factory):
 
     def make(frame):
         folder = tmp_path_factory.mktemp("report")
-        for name in ("h200/map", "all/gpus_float32_online_softmax", "cpu/map", "all/hero"):
-            path = folder / "figures" / f"{name}.png"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            Image.new("RGB", (1, 1)).save(path)
         checked = claims.check(frame, tables)
-        write.write(frame, checked, tables, folder / "figures", folder, "make run")
+        write.write(frame, checked, tables, folder, "make run")
         return folder, (folder / "report.md").read_text(encoding="utf-8")
 
     return make
@@ -46,21 +41,20 @@ def cells(text, first):
     return line.strip("| ").split(" | ")
 
 
-def test_a_run_of_one_sweep_is_one_page_of_six_parts(online):
+def test_a_run_of_one_sweep_is_one_page_of_five_parts(online):
     folder, text = online
     titles = [line[3:] for line in text.splitlines() if line.startswith("## ")]
     assert titles == [
-        *("Answer", "Best set by N, over all sweeps", "Figures", "Published claims"),
+        *("Answer", "Best set by N, over all sweeps", "Published claims"),
         *("Trust", "Environment", "More"),
     ]
     assert len(text.splitlines()) <= 200
-    assert text.count("![") == 3
-    for link in ("figures/h200/map.png", "report/profile.csv"):
-        assert f"]({link})" in text
-        assert (folder / link).is_file()
+    assert "](report/profile.csv)" in text
+    assert (folder / "report/profile.csv").is_file()
+    assert "![" not in text, "the report needs no figure"
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "<code>make run</code>" in page
-    assert 'src="data:image/png;base64,' in page, "the map"
+    assert "<img" not in page
 
 
 def test_one_line_answers_and_one_line_per_n(online):
@@ -86,7 +80,6 @@ def test_the_answer_is_about_what_was_measured_here(written):
     assert "| cpu |" in answer
     assert "| h200 |" not in answer
     assert "- NVIDIA H200 (h200), recorded 2026-11-20" in text
-    assert "figures/cpu/map.png" in text
 
 
 def test_no_rows_at_all(written):

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pandas as pd
-from PIL import Image
 
 from analysis import claims, published
 from analysis.report import write
@@ -30,9 +29,6 @@ def rows() -> list[dict[str, str]]:
 def page(data: pd.DataFrame, folder: Path, names: dict[str, str] | None = None) -> Path:
     """Write the report of measurements to `folder`; return its page."""
     tables = published.load(ROOT / "data/published")
-    for gpu in {"h200", *data["gpu"]}:
-        (folder / gpu).mkdir(exist_ok=True)
-        Image.new("RGB", (1400, 2000)).save(folder / gpu / "map.png")  # of the real one's size
     checked = claims.check(data, tables)
-    given = {"figures": folder, "folder": folder, "command": "make run", "names": names or {}}
+    given = {"folder": folder, "command": "make run", "names": names or {}}
     return write.write(data, checked, tables, **given)[1]

@@ -74,7 +74,7 @@ def test_text_of_a_csv_stays_text(opened):
     page.locator("#filter [name=words]").fill("crash")
     assert column(page, "message") == [made.MARKUP]
     assert page.evaluate("window.evil") is None
-    assert page.locator("img:not([src^=data]), script[src], i, main a[href^=http]").count() == 0
+    assert page.locator("img, script[src], i, main a[href^=http]").count() == 0
 
 
 def test_a_phone_shows_name_time_speed_up_and_share(opened):

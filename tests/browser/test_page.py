@@ -64,8 +64,8 @@ def test_without_javascript_the_answers_are_tables_and_nothing_is_empty(opened):
     for part in ("#question", "#reply", "#behind", "#chooser", "#plot", "#filter", "#rows"):
         assert not page.locator(part).is_visible(), part
     assert "triton_persistent" in page.locator("#best table").inner_text()
-    assert page.locator("#map img").is_visible()
-    assert "the folder figures" in page.locator("#compare").inner_text()
+    assert page.locator("#grid table").first.is_visible()
+    assert "make figures" in page.locator("#compare").inner_text()
     assert "measurements.csv" in page.locator("#data").inner_text()
 
 
@@ -81,8 +81,7 @@ def test_a_page_of_2000_rows_is_small(recorded):
     data, path = recorded
     text = path.read_text(encoding="utf-8")
     payload = len(text[text.index('id="payload"') :])
-    picture = 150_000  # of the map of all recorded rows; the one here is blank
-    assert len(text) + picture + payload * (2000 / len(data) - 1) < 400_000
+    assert len(text) + payload * (2000 / len(data) - 1) < 400_000
 
 
 def test_without_rows_there_is_still_the_literature(opened, tmp_path):

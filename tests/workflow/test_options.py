@@ -15,7 +15,7 @@ JOBS = {
     "-F summary": ("point merge summary", "claims gpu_figures report"),
     "-F claims": ("point merge claims", "summary gpu_figures report"),
     "-F figures": ("point gpu_figures", "summary report"),
-    "-F report": ("point merge collect claims gpu_figures report", "summary all"),
+    "-F report": ("point merge collect claims report", "gpu_figures summary all"),
     # a part of the graph, from either end
     "-F --until gpu_figures": ("point gpu_figures", "summary report"),
     "-F --omit-from collect": ("point merge", DRAW),

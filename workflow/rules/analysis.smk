@@ -139,7 +139,6 @@ rule report:
         claims=f"{MADE}/claims.csv",
         published=PUBLISHED_FILES,
         recorded=RECORDED_PROVENANCE,
-        figures=FIGURES,
     output:
         in_report(f"{MADE}/report.md", "report", "Report", format="Markdown"),
         in_report(f"{MADE}/report.html", "report", "Report", format="HTML"),
@@ -161,6 +160,6 @@ rule report:
     shell:
         "python3 -m analysis report --measurements {input.measurements:q}"
         " --claims {input.claims:q} --published {input.published[0]:q}"
-        " --figures-dir {params.folder}/figures --command {params.command:q}"
-        " --recorded {input.recorded:q} --unranked-flags {params.unranked:q}"
-        " --names {params.names:q} --output-dir {params.folder} > {log:q} 2>&1"
+        " --command {params.command:q} --recorded {input.recorded:q}"
+        " --unranked-flags {params.unranked:q} --names {params.names:q}"
+        " --output-dir {params.folder} > {log:q} 2>&1"

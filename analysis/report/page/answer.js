@@ -225,6 +225,7 @@ function ask() {
   asked = given;
   models.value = known(asked) ? `${asked.M}x${asked.N}` : "";
   answer(asked);
+  showGrid(asked);
   const before = location.hash; // a link may be followed meanwhile
   cancelAnimationFrame(frame); // while a number is typed, only the last question counts
   frame = requestAnimationFrame(() => {

@@ -1,0 +1,60 @@
+"""The grid of M and N: cells name who wins and by how much, or that nobody raced."""
+
+import pytest
+
+from analysis import ranking
+from analysis.report import grid
+from tests.analysis.synthetic import ranked, with_speedups
+
+
+def cell(speeds, sizes=(1024,), **given):
+    """The only cell of the grid of these rows."""
+    rows = with_speedups(speeds, sizes, **given)
+    (only,) = grid.grids(ranking.over_sweeps(ranked(rows)))
+    ((found,),) = only.lines.values()
+    return found
+
+
+def test_a_lead_is_the_speed_over_the_second_best_not_over_torch():
+    found = cell({"frontier": 3.0, "peer_quack": 2.4, "peer_liger": 2.0})
+    assert (found.kernel, found.lead, found.shade) == ("frontier", "1.25", "lead2")
+    assert found.example == "1024x1024"
+    assert "the next (peer_quack)" in found.summary
+
+
+def test_a_tie_has_no_lead():
+    found = cell({"frontier": 2.0, "peer_quack": 1.995, "peer_liger": 1.5})
+    assert (found.lead, found.shade) == ("tie", "tie")
+    assert "frontier ties with peer_quack" in found.summary
+
+
+def test_without_a_rival_besides_torch_no_kernel_is_named():
+    found = cell({"frontier": 2.0})
+    assert (found.kernel, found.shade) == ("", "alone")
+    assert "only torch was timed beside it" in found.summary
+
+
+def test_a_cell_has_the_sizes_up_to_the_next_power_of_four():
+    speeds = {"frontier": 2.0, "peer_quack": 1.0}
+    found = cell(speeds, [1024, 2000, 4095])
+    assert "3 sizes such as" in found.summary
+    assert found.lead == "2.00"
+    (only,) = grid.grids(ranking.over_sweeps(ranked(with_speedups(speeds, [1023, 1024, 2**21]))))
+    assert only.columns == ["256", "1K", "1M"]
+    assert list(only.lines) == ["1K"]
+
+
+@pytest.mark.parametrize(("rival", "shade"), [(1.8, "lead1"), (1.2, "lead3")])
+def test_the_shade_follows_the_lead(rival, shade):
+    assert cell({"frontier": 2.0, "peer_quack": rival}).shade == shade
+
+
+def test_the_text_of_a_grid_says_all_that_its_cells_say():
+    rows = [
+        *with_speedups({"frontier": 3.0, "peer_quack": 2.0}, [256]),
+        *with_speedups({"frontier": 2.0, "peer_quack": 2.0}, [1024]),
+        *with_speedups({"frontier": 2.0}, [4096]),
+    ]
+    (only,) = grid.grids(ranking.over_sweeps(ranked(rows)))
+    (line,) = grid.as_table(only).to_numpy().tolist()
+    assert line == ["1K", "frontier 1.50x", "frontier tie", "no rival"]
