@@ -31,7 +31,7 @@ _FAMILIES = (
     (PURPLE, "triton_row s"),
     (BLUE, "cuda_oneflow X, cuda_oneflow_warp s, cuda_oneflow_smem ^, cuda_oneflow_uncached v"),
     (WINE, "cuda_fastertransformer d, cuda_fastertransformer_v1 <, cuda_fastertransformer_v2 >"),
-    (INDIGO, "frontier *, frontier_short s, frontier_rows ^, frontier_spread D"),
+    (INDIGO, "frontier D, frontier_short s, frontier_rows ^, frontier_spread *"),
     (INDIGO, "frontier_packed p, frontier_staged v"),
     ("#85851f", "peer_quack p"),
     ("#2a8c7e", "peer_liger s"),
@@ -50,6 +50,9 @@ KNOWN = {
 _COLOURS = (ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, WINE, INDIGO)
 _EVERY = (Style(colour, marker) for marker in "DvPh<>pos^X" for colour in _COLOURS)
 OTHERS = [style for style in _EVERY if style not in KNOWN.values()]
+# Styles of GPUs, where a line is a GPU; published tables come first.
+GPUS = (Style(BLACK, "o"), Style(BLUE, "s"), Style(VERMILION, "^"), Style(GREEN, "D"))
+GPUS += (Style(PURPLE, "P"), Style(ORANGE, "v"))
 
 
 def styles(variants: Iterable[str], baselines: Iterable[str] = ()) -> dict[str, Style]:

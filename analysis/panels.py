@@ -94,20 +94,26 @@ def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([frame, controls[list(frame.columns)]], ignore_index=True)
 
 
-def panels(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return title -> timed rows, for each gpu, operation and rule of M (`split_by_m`).
+def by_rule(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the timed rows of the rules of M with many sizes, and the rule in words as `rule`.
 
-    Rows of another board count.
+    They have MIN_SIZES sizes and a third of those of the rule with the most. A row of two rules
+    comes twice. Where GPUs have rules in common, only these are shown. Where no rule has so many
+    sizes, all timed rows have the rule "". Rows of another board count.
     """
-    rows, found = rows[is_ranked(rows, any_board=True)], {}
-    for (gpu, op), group in rows.groupby(["gpu", "op"]):
-        name, origin = group[["gpu_name", "origin"]].iloc[0]
-        head = "" if (rows["gpu"] == gpu).all() else f"{name.split(' (')[0]} ({origin})\n"
-        head += "" if (rows["op"] == op).all() else f"{op}, "
+    rows, parts = rows[is_ranked(rows, any_board=True)], []
+    for (_, op), group in rows.groupby(["gpu", "op"]):
+        head = "" if (rows["op"] == op).all() else f"{op}, "
         for part in split_by_m(group):
-            inputs = "/".join(distinct(part["distribution"]))
-            found[f"{head}{describe_m(part)}, {inputs} input"] = part
-    return found
+            if part["N"].nunique() >= MIN_SIZES and (rule := rule_of_m(part)):
+                parts.append(part.assign(rule=head + rule.replace("M·N =", "M·N ≈")))
+    if not parts:
+        return rows.assign(rule="")
+    split = pd.concat(parts, ignore_index=True)
+    gpus, sizes = (split.groupby("rule")[name].nunique() for name in ("gpu", "N"))
+    gpus = gpus[sizes >= sizes.max() / 3]
+    shown = gpus.index[(gpus > 1) | (gpus == gpus.max())]
+    return split[split["rule"].isin(shown)]
 
 
 def describe_m(rows: pd.DataFrame) -> str:

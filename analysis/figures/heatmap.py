@@ -1,182 +1,219 @@
-"""Heat maps: the speed-up over torch, the fastest kernels of a GPU, changes between runs."""
-
-import math
-from collections.abc import Sequence
+"""Heat maps: the speed over torch, the lead over the best rival, changes between two runs."""
 
 import numpy as np
 import pandas as pd
-from matplotlib import colormaps
+import seaborn as sns
+from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import FuncNorm, to_rgb
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
-from numpy.typing import ArrayLike
-from seaborn.utils import relative_luminance
 
-from analysis import compare, palette, ranking, schema
-from analysis.figures import style
-from analysis.frame import is_ranked
-from analysis.markdown import percent
-from analysis.panels import Selection, describe_m, rule_of_m, split_by_m
+from analysis import compare, palette, ranking
+from analysis.figures import findings, style
+from analysis.frame import is_baseline, is_ranked, mark
+from analysis.panels import Selection, rule_of_m
+from analysis.schema import ITEMSIZE, SIZE
 
-TICKS = (1.2, 2, 5, 20, 100)  # of the colours, blue for faster; red has their inverses
-COLUMNS, LEAST = 14, 0.01  # of a band; the smallest half interval that is written
+# Slower than the other is red, equal is sand, faster is blue; a cell without a time is white.
+COLOURS = sns.blend_palette(["#a50026", "#f08a62", "#eadfb4", "#74add1", "#23408f"], as_cmap=True)
+FAILED = "0.88"
+WRITTEN = 16  # columns, at most, whose cells have room for a number
+FEW_CELLS = 2000  # more would make an SVG of megabytes: they are stored as pixels
+LABELS = 24  # of columns, at most
+WIDE, NARROW = 4.0, 1.5  # ratios at the ends of the colours
 # Statuses that do not fit into a cell.
 WORDS = {"unsupported": "unsup.", "unavailable": "unavail.", "interpreted": "interp."}
-WORDS |= {"incorrect": "wrong", "out_of_memory": "memory"}
-INTERVAL = f"±: half the 95 % interval with the spread between processes, from {percent(LEAST)} on"
-MAP = (
-    "colour, marker: the kernel that is the fastest at most sizes from that N to twice as many; "
-    "number: the least % of a copy's speed there (published: of the data sheet's bandwidth); ⁺: "
-    "others are the fastest at some of these sizes; ⁼: a tie; pale: no winner, because the usual "
-    "one was not timed, or only torch beside it"
-)
+WORDS |= {"incorrect": "wrong", "out_of_memory": "memory", "compile_error": "compile"}
 SIGNS = {compare.SLOWER: "▼", compare.FASTER: "▲", compare.UNCLEAR: "?"}
+BIN = 2  # doublings of M and of N that share a cell of the grid
 
 
 def draw_speedup(selection: Selection) -> Figure:
-    """Draw the speed-up over torch of every variant (row) at every size (column).
+    """Draw the speed over torch of every variant (line) at every size (column).
 
-    A point without a time shows why; an empty cell is a point outside the sweep. A published table
-    is drawn where nothing was measured.
+    Where a point has no time, the cell is grey and, if there is room, says why. A white cell was
+    not measured. A published table is drawn where nothing was measured.
     """
     table = selection.own if len(selection.own) else selection.rows
-    why = table["unranked_by"].str.replace(".* .*", "not ranked", regex=True)
-    why = why.where(table["status"] == "ok", table["status"])
-    table = table.assign(value=table["speedup"].where(is_ranked(table, any_board=True)))
-    board = (table["unranked_by"] == schema.OTHER_BOARD).map({True: style.BOARD, False: ""})
-    table["text"] = _texts(table, style.signs(selection, table["flags"]) + board, why)
-    table["band"] = table["op"] + ", " + table["distribution"]
-    best = table["in_best_set"]
-    table["frame"] = np.select([best & table["tie"], best], ["--", "-"], "")
-    note = "frame: the best set at that size over all sweeps, dashed where it has several variants"
-    title = style.heading(selection, "Speed-up over torch")
-    return _draw(table, title, style.footer(selection, [note, INTERVAL]), "time of torch / time")
+    ranked = is_ranked(table, any_board=True)
+    table = table.assign(value=table["speedup"].where(ranked), failed=~ranked)
+    why = (
+        table["unranked_by"].str.replace("_", "\n").where(table["status"] == "ok", table["status"])
+    )
+    signs = table["flags"].str.replace("stale", "").map(mark)
+    table["text"] = table["value"].map(_number) + signs
+    table["text"] = table["text"].where(ranked, why.replace(WORDS))
+    table["line"] = _line_names(table, ["op", "distribution"])
+    fastest = table.groupby(["op", "distribution", "M", "N"])["value"].transform("max")
+    table["bold"] = table["value"] >= fastest / findings.NEAR
+    finding = findings.winner(table[ranked]) if ranked.any() else "No kernel has a time"
+    about = "Speed over torch; bold: within 1 % of the fastest; grey: no time; white: not measured"
+    facts = style.facts(selection)
+    return _draw(table, finding, about, facts, WIDE)
 
 
 def draw_changes(changes: pd.DataFrame) -> Figure:
-    """Draw old time / new time of every point; `changes`: as of compare.judge."""
-    names = {"ratio": "value", "low": "speedup_low", "high": "speedup_high"}
-    table = changes.reset_index().rename(columns=names)
-    table["text"] = _texts(table, table["change"].map(SIGNS).fillna(""), table["change"])
-    moved = table["change"].isin([compare.SLOWER, compare.FASTER])
-    table["frame"] = np.select([table["failed"], moved], ["-", "--"], "")
-    signs = ", ".join(f"{sign} {name}" for name, sign in SIGNS.items())
-    note = f"{signs}, no sign: {compare.SAME}; frame: failed, dashed: slower or faster; {INTERVAL}"
+    """Draw old time / new time of every point; `changes`: of compare.judge."""
+    table = changes.reset_index().rename(columns={"ratio": "value"})
+    signs = table["change"].map(SIGNS).fillna("")
+    table["text"] = (table["value"].map(_number) + signs).where(
+        table["value"].notna(), table["change"]
+    )
+    table["failed"] = table["value"].isna()
+    table["line"] = _line_names(table, ["gpu", "op", "dtype", "distribution"])
+    words = ", ".join(f"{sign} {name}" for name, sign in SIGNS.items())
+    about = f"Time before / time now: blue is faster than before; {words}"
     title = f"NEW against OLD: {compare.counts(changes)}"
-    table["band"] = table[["gpu", "op", "dtype", "distribution"]].agg(", ".join, axis=1)
-    return _draw(table, title, [note], "old time / new time")
+    table = table.assign(bold=changes["failed"].array)
+    return _draw(table, title, about, "bold: fails the comparison", NARROW)
 
 
-def draw_map(selection: Selection) -> Figure:
-    """Draw the fastest variants of a GPU, and the least % of copy bandwidth that they reach.
+def draw_grid(selection: Selection) -> Figure:
+    """Draw the lead of the usual winner over its best rival, by M and N, of one operation.
 
-    A line is a sweep and rule of M, under its operation and dtype; a column holds the sizes from a
-    power of two up to the next. The fastest of a size is that over all sweeps.
+    Sizes within BIN doublings share a cell, which has the least of their leads. A hatched cell has
+    no rival besides torch. A white cell was not measured.
     """
-    gpu = selection.rows["gpu_name"].iloc[0].split(" (")[0]
-    title = f"Which kernel of a sweep is the fastest where, and % of copy bandwidth: {gpu}"
-    own = ranking.by_sweep(selection.own) if len(selection.own) else selection.rows
-    timed, notes = own[own["rank"] == 1], style.footer(selection, [MAP])
-    if timed.empty:
-        return style.page(0, f"{title}: no timed rows", notes)
-    timed = timed.assign(least=2 ** np.log2(timed["N"]).astype(int))
-    timed["order"] = timed["dtype"].map([*schema.ITEMSIZE].index)
-    lines = []  # label and rows; no rows under an operation and dtype
-    for (op, _, dtype), group in timed.groupby(["op", "order", "dtype"]):
-        lines.append((f"{op}, {dtype}", group[:0]))
-        for sweep, rows_of_sweep in group.groupby("sweep"):
-            name = "" if sweep == op else f"{sweep}: "
-            lines += [(name + describe_m(part), part) for part in split_by_m(rows_of_sweep)]
-    figure = style.page(0.175 * len(lines) + 1.1, title, notes)
-    axes, handles = figure.subplots(), {}
-    columns = sorted({n for _, part in lines for n in part["least"]})
-    _grid(axes, list(map(style.size_label, columns)), [label for label, _ in lines])
-    for y, (_, part) in enumerate(lines):
-        axes.get_yticklabels()[y].set_fontweight("normal" if len(part) else "bold")
-        for n, cell in part.groupby("least"):
-            counts, x = cell["variant"].value_counts(), columns.index(n)
-            name = min(counts.index, key=lambda each: (-counts[each], palette.order(each)))
-            colour, marker = selection.styles[name]
-            pale = 0.3 if (cell["no_winner"] != "").all() else 1
-            text = f"{100 * cell['of_copy'].min():5.0f}"  # right of the marker
-            text += "⁺" if len(counts) > 1 else "⁼" if cell["tie"].any() else ""
-            ink = _cell(axes, x, y, 1 - pale * (1 - np.array(to_rgb(colour))), text)
-            axes.plot(x + 0.09, y + 0.5, marker, ms=3.6, color=ink)
-            handles[name] = Line2D([], [], color=colour, marker=marker, ls="none", label=name)
-    axes.set_xlabel("N (columns)")
-    place = {"loc": "lower right", "bbox_to_anchor": (1, 1), "ncols": 5, "columnspacing": 1.2}
-    axes.legend(handles=[handles[name] for name in sorted(handles, key=palette.order)], **place)
-    return figure
+    sizes = ranking.over_sweeps(selection.own) if len(selection.own) else selection.own
+    if sizes.empty:
+        return style.nothing(selection, "Lead over the best rival")
+    variant, leads = lead(sizes)
+    leads["panel"] = leads["gpu"].map(
+        sizes.groupby("gpu")["gpu_name"].first().map(style.short_name)
+    )
+    dtypes = [name for name in ITEMSIZE if name in set(leads["dtype"])]
+    gpus = list(dict.fromkeys(leads["panel"]))
+    for name in ("M", "N"):
+        leads[name] = BIN * (np.log2(leads[name]) // BIN).astype(int)
+    lines, columns = (range(leads[name].min(), leads[name].max() + 1, BIN) for name in ("M", "N"))
+    figure, grid = plt.subplots(
+        len(gpus), len(dtypes), sharex=True, sharey=True, squeeze=False, figsize=(style.WIDTH, 5)
+    )
+    for axes, (gpu, dtype) in zip(grid.flat, [(g, d) for g in gpus for d in dtypes], strict=True):
+        part = leads[(leads["panel"] == gpu) & (leads["dtype"] == dtype)]
+        cells = part.pivot_table("lead", "M", "N", aggfunc="min").reindex(lines, columns=columns)
+        timed = (
+            part.assign(timed=1.0).pivot_table("timed", "M", "N").reindex(lines, columns=columns)
+        )
+        _heat(axes, cells, NARROW, cells.map(_number))
+        _hatch(axes, timed.notna() & cells.isna())
+        axes.set(title=f"{gpu}, {dtype}", xlabel="N (columns) from", ylabel="M (rows) from")
+        axes.set_xticks(np.arange(len(columns)) + 0.5, [style.size_label(2**n) for n in columns])
+        axes.set_yticks(np.arange(len(lines)) + 0.5, [style.size_label(2**m) for m in lines])
+        axes.tick_params(rotation=0)
+        axes.label_outer()
+    grid[0, 0].invert_yaxis()
+    for band in grid:
+        _colour_bar(band[-1], NARROW)
+    finding = findings.lead(leads["lead"].dropna(), variant)
+    about = (
+        f"Least speed of {variant} over its best rival, torch included, among the sizes of a cell; "
+        "hatched: no rival but torch; white: not measured"
+    )
+    facts = style.facts(selection._replace(rows=selection.own))
+    height = len(gpus) * 0.19 * len(lines) + 0.4 * (len(gpus) - 1)
+    return style.finish(figure, height, finding, about, facts, (0.6, 0.6), (0.15, 0.45))
 
 
-def _texts(table: pd.DataFrame, signs: pd.Series, why: pd.Series) -> list[str]:
-    """Return a ratio of about three digits and its marks, or why there is none."""
-    texts = []
-    halves = (table["speedup_high"] - table["speedup_low"]) / 2 / table["value"]
-    for ratio, half, sign, word in zip(table["value"], halves, signs, why, strict=True):
-        decimals = 2 - (ratio >= 10) - (ratio >= 100) + (ratio < 0.1)
-        text = WORDS.get(word, word.replace("_", "\n").replace(" ", "\n")) or "no\ntorch"
-        text = text if np.isnan(ratio) else f"{ratio:.{decimals}f}{sign}"
-        texts.append(f"{text}\n±{percent(half)}" if half >= LEAST else text)
-    return texts
+def lead(sizes: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    """Return the variant that is most often the fastest, and its `lead` at each of its sizes.
+
+    The lead is its speed over that of the fastest other variant, NaN where torch is the only one.
+    `sizes`: of ranking.over_sweeps.
+    """
+    torch = is_baseline(sizes)
+    wins = sizes.loc[(sizes["rank"] == 1) & ~torch, "variant"].value_counts()
+    variant = min(wins.index, key=lambda name: (-wins[name], palette.order(name)), default="")
+    rivals = sizes[sizes["variant"] != variant]
+    raced = sizes[~torch & (sizes["variant"] != variant)].groupby(SIZE).size() > 0
+    fastest = rivals.groupby(SIZE)["speedup"].max().clip(lower=1)
+    own = sizes[sizes["variant"] == variant].set_index(SIZE)
+    ratio = own["speedup"] / fastest.reindex(own.index)
+    return variant, ratio.where(raced.reindex(own.index, fill_value=False)).rename(
+        "lead"
+    ).reset_index()
 
 
-def _draw(table: pd.DataFrame, title: str, notes: list[str], label: str) -> Figure:
-    """Draw rows with `band`, `value`, `text` and `frame`, COLUMNS sizes beside each other."""
-    bands = [band for name, part in table.groupby("band") for band in _bands(part, name)]
-    lines = [len(names) for _, names, _ in bands]
-    cell = 0.07 + 0.13 * (1 + table["text"].str.count("\n").max())  # inches
-    titles = sum(0.45 + 0.2 * bool(name) for name, *_ in bands)
-    figure = style.page(max(2.3, sum(lines) * cell + titles), title, notes)
-    grid = figure.subplots(len(bands), 1, squeeze=False, height_ratios=lines).ravel()
-    # the square root of the logarithm keeps 1.1 and 1.3 apart, and 20 and 100
-    root = (lambda log: np.sign(log) * np.sqrt(np.abs(log)), lambda x: x * np.abs(x))
-    norm = FuncNorm(root, *np.log([1 / TICKS[-1], TICKS[-1]]))
-    look = ScalarMappable(norm, colormaps["RdBu"].with_extremes(bad="0.95"))
-    for axes, (name, names, band) in zip(grid, bands, strict=True):
-        columns = band.sort_values("x")["column"].unique()
-        _grid(axes, columns, names)
-        for row in band.itertuples():
-            x, y = row.x - band["x"].min(), names.index(row.variant)
-            _cell(axes, x, y, look.to_rgba(np.log(row.value)), row.text, row.frame)
-        below = ", and below it M (rows)" if "\n" in columns[0] else ""
-        axes.set(title=name, xlabel=f"N (columns){below}")
-    bar = {"shrink": min(1, 3 / (sum(lines) * cell)), "anchor": (0, 1), "aspect": 25, "pad": 0.01}
-    bar = figure.colorbar(look, ax=grid, extend="both", label=label, **bar)
-    ticks = [*(1 / tick for tick in TICKS), 1, *TICKS]
-    bar.set_ticks(np.log(ticks), labels=[f"{tick:.3g}" for tick in ticks])
-    return figure
+def _line_names(table: pd.DataFrame, columns: list[str]) -> pd.Series:
+    """Return the names of lines: the variant, and what differs between the rows beside it."""
+    differing = [name for name in columns if table[name].nunique() > 1]
+    if not differing:
+        return table["variant"]
+    return table["variant"] + " (" + table[differing].agg(", ".join, axis=1) + ")"
 
 
-def _bands(part: pd.DataFrame, title: str) -> list[tuple[str, list[str], pd.DataFrame]]:
-    """Return for each COLUMNS sizes of rows: a title, the variants, and rows with `x`, `column`."""
-    rule = rule_of_m(part)
-    column = part["N"].map(style.size_label)
-    if part["M"].nunique() > 1:
-        column += "\n" + part["M"].map(style.size_label)
-    x = part.groupby(["N", "M"] if rule else ["M", "N"]).ngroup()
-    wide = math.ceil((x.max() + 1) / math.ceil((x.max() + 1) / COLUMNS))
-    names = sorted(part["variant"].unique(), key=palette.order)
-    title += f", {rule}" if rule else ""
-    bands = part.assign(x=x, column=column).groupby(x // wide)
-    return [("" if number else title, names, band) for number, band in bands]
+def _number(ratio: float) -> str:
+    """Return a ratio with about three digits; "" for NaN."""
+    return "" if np.isnan(ratio) else f"{ratio:.3g}" if ratio >= 10 else f"{ratio:.2f}"
 
 
-def _grid(axes: Axes, columns: Sequence[str], lines: Sequence[str]) -> None:
-    axes.set(xlim=(0, len(columns)), ylim=(len(lines), 0), facecolor="0.95")
-    axes.set_xticks(np.arange(len(columns)) + 0.5, columns)
+def _draw(table: pd.DataFrame, finding: str, about: str, facts: str, widest: float) -> Figure:
+    """Draw rows with `line`, `value`, `text`, `failed` and `bold`: a column for each size."""
+    by_n = bool(rule_of_m(table))
+    sizes = table[["M", "N"]].drop_duplicates().sort_values(["N", "M"] if by_n else ["M", "N"])
+    columns = pd.MultiIndex.from_frame(sizes)
+    variants = table.groupby("line")["variant"].first()
+    lines = sorted(variants.index, key=lambda name: (palette.order(variants[name]), name))
+    points = table.drop_duplicates(["line", "M", "N"]).set_index(["line", "M", "N"])
+    cells = points.unstack(["M", "N"])
+    value, text, failed, bold = (
+        cells[name].reindex(lines, columns=columns) for name in ("value", "text", "failed", "bold")
+    )
+    is_written = len(columns) <= WRITTEN
+    figure, axes = plt.subplots(figsize=(style.WIDTH, 4))
+    _heat(axes, value.astype("float64"), widest, text if is_written else None)
+    reasons = pd.DataFrame(1.0, lines, columns).where(failed.eq(True))
+    if reasons.notna().any(axis=None):
+        shown = {"annot": text if is_written else None, "fmt": "", "annot_kws": {"size": 5.5}}
+        sns.heatmap(reasons, ax=axes, cmap=[FAILED], cbar=False, **shown)
+    drawn = [*zip(*np.nonzero(value.notna().to_numpy()), strict=True)]
+    for (line, column), written in zip(drawn, axes.texts, strict=False):
+        written.set_fontweight("bold" if bold.iat[line, column] else "normal")
+    names = [style.size_label(n) if by_n else f"{m}x{n}" for m, n in columns]
+    step = -(-len(columns) // LABELS)
+    axes.set_xticks(np.arange(0, len(columns), step) + 0.5, names[::step])
     axes.set_yticks(np.arange(len(lines)) + 0.5, lines)
+    axes.tick_params(axis="x", rotation=0 if by_n else 90)
+    axes.tick_params(axis="y", rotation=0)
+    axes.set(xlabel="N (columns)" if by_n else "MxN", ylabel="")
+    _colour_bar(axes, widest)
+    letter = (style.TEXT - 1) * style.LETTER
+    left, below = 0.2 + letter * max(map(len, lines)), 0.42
+    below += 0 if by_n else letter * max(map(len, names))
+    height = max(0.8, 0.24 * len(lines))
+    return style.finish(figure, height, finding, about, facts, (left, 0.65), above=0.1, below=below)
+
+
+def _heat(axes: Axes, ratios: pd.DataFrame, widest: float, texts: pd.DataFrame | None) -> None:
+    """Draw ratios on a logarithmic scale of colours that ends at `widest` and its inverse."""
+    log, end = np.log(ratios), np.log(widest)
+    sns.heatmap(
+        log,
+        ax=axes,
+        cmap=COLOURS,
+        vmin=-end,
+        vmax=end,
+        annot=texts,
+        fmt="",
+        annot_kws={"size": 6 if ratios.shape[1] <= WRITTEN else 5},
+        cbar=False,
+        linewidths=0.4 if log.size <= FEW_CELLS else 0,
+        rasterized=log.size > FEW_CELLS,
+    )
     axes.grid(False)
 
 
-def _cell(axes: Axes, x: float, y: int, ground: ArrayLike, text: str, frame: str = "") -> str:
-    """Draw a cell with a text and a frame of that line style; return the colour of the text."""
-    edge = {"edgecolor": "black", "lw": 1.1, "ls": frame, "zorder": 2, "clip_on": False}
-    edge = edge if frame else {"edgecolor": "white", "lw": 0.6}
-    axes.add_patch(Rectangle((x, y), 1, 1, facecolor=ground, **edge))
-    ink = "black" if relative_luminance(ground) > 0.179 else "white"  # of the higher contrast
-    axes.text(x + 0.5, y + 0.5, text, color=ink, ha="center", va="center", linespacing=0.95)
-    return ink
+def _colour_bar(axes: Axes, widest: float) -> None:
+    """Draw the scale of the colours right of the panel."""
+    ticks = [1 / widest, widest**-0.5, 1, widest**0.5, widest]
+    place = axes.inset_axes([1.01, 0, 0.012, 1])
+    bar = axes.figure.colorbar(axes.collections[0], cax=place, extend="both")
+    bar.set_ticks(np.log(ticks), labels=[f"{tick:.2g}x" for tick in ticks])
+    bar.outline.set_visible(False)
+
+
+def _hatch(axes: Axes, cells: pd.DataFrame) -> None:
+    """Hatch the cells that are true."""
+    for line, column in zip(*np.nonzero(cells.to_numpy()), strict=True):
+        axes.add_patch(
+            plt.Rectangle((column, line), 1, 1, fc="0.95", ec="0.55", hatch="/////", lw=0)
+        )

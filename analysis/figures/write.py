@@ -1,7 +1,7 @@
 """Choose and write the figures of a GPU, and those that no GPU owns."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis import InputError, ranking, row_files
-from analysis.figures import heatmap, lines, style
-from analysis.frame import distinct
-from analysis.panels import select
+from analysis.figures import heatmap, lines, profile, style
+from analysis.frame import distinct, is_ranked
+from analysis.panels import MIN_SIZES, Selection, by_rule, select
 from analysis.published import Published
 
 Drawing = Callable[[], Figure]
@@ -46,39 +46,62 @@ def draw(figures: Mapping[str, Drawing], folder: Path) -> list[Path]:
 
 
 def _of_gpu(measurements: pd.DataFrame, tables: Published, gpu: str) -> dict[str, Drawing]:
-    """Return map, and {dtype}_{sweep}_{kind}.
+    """Return the figures of a GPU: {dtype}_{sweep}_{time, throughput, speedup}, {sweep}_profile.
 
-    The kinds: time, throughput, speedup where it is known, profile of ranking.MIN_MATRICES
-    matrices, published where a short published table has the same dtype and sweep.
+    The throughput of a GPU that `_shared` shows beside others has no second figure. Lines need
+    panels.MIN_SIZES sizes, and a time over M·N would say nothing; a profile needs
+    ranking.MIN_MATRICES sizes.
     """
-    every, of_gpu = select(measurements, tables).rows, select(measurements, tables, gpu)
-    if of_gpu.rows.empty:  # its recorded tables may have been left out
-        known = ", ".join(distinct(every["gpu"])) or "no GPU"
+    every, chosen = select(measurements, tables), select(measurements, tables, gpu)
+    if chosen.rows.empty:  # its recorded tables may have been left out
+        known = ", ".join(distinct(every.rows["gpu"])) or "no GPU"
         print(f"warning: no rows of gpu {gpu}; there are rows of: {known}", file=sys.stderr)
-        return {}
-    figures = {"map": partial(heatmap.draw_map, of_gpu)}
-    for (dtype, sweep), rows in of_gpu.rows.groupby(["dtype", "sweep"]):
-        stem, chosen = f"{dtype}_{sweep}", of_gpu._replace(rows=rows)
-        figures[f"{stem}_time"] = partial(lines.draw_over_n, chosen, "time_us")
-        figures[f"{stem}_throughput"] = partial(lines.draw_over_n, chosen, "throughput_gbps")
-        if len(chosen.own) or chosen.rows["speedup"].notna().any():
-            figures[f"{stem}_speedup"] = partial(heatmap.draw_speedup, chosen)
-        if len(chosen.own) and len(ranking.profile(chosen.own)) >= ranking.MIN_MATRICES:
-            figures[f"{stem}_profile"] = partial(lines.draw_profile, chosen)
-        beside = [name for name, source in chosen.sources.items() if source.beside_measured]
-        same = every[(every["dtype"] == dtype) & (every["sweep"] == sweep)]
-        published = same[same["table"].isin(beside)]
-        if gpu != lines.CPU and len(published):
-            figures[f"{stem}_published"] = partial(lines.draw_published, chosen, published)
+    beside = every.rows[every.rows["gpu"] != lines.CPU].groupby(["dtype", "sweep"])["gpu"].nunique()
+    alone = {f"{dtype}_{sweep}" for dtype, sweep in beside.index[beside == 1]}
+    figures: dict[str, Drawing] = {}
+    for stem, part in _by_sweep(chosen):
+        has_lines = _has_lines(part.rows)
+        if has_lines and (stem in alone or gpu == lines.CPU or part.own.empty):
+            figures[f"{stem}_throughput"] = partial(lines.draw_over_n, part, "throughput_gbps")
+        if has_lines and (by_rule(part.rows)["rule"] != "").any():
+            figures[f"{stem}_time"] = partial(lines.draw_over_n, part, "time_us")
+        if len(part.own) or part.rows["speedup"].notna().any():
+            figures[f"{stem}_speedup"] = partial(heatmap.draw_speedup, part)
+    for sweep, rows in chosen.own.groupby("sweep"):
+        if len(ranking.profile(rows)) >= ranking.MIN_MATRICES:
+            part = chosen._replace(rows=rows)
+            figures[f"{sweep}_profile"] = partial(profile.draw_profile, part)
     return figures
 
 
 def _shared(measurements: pd.DataFrame, tables: Published) -> dict[str, Drawing]:
-    """Return hero, and gpus_{dtype}_{sweep} where two GPUs have rows of a dtype and sweep."""
+    """Return the figures with the GPUs side by side.
+
+    They are hero, {op}_grid, {dtype}_{sweep}_gain, {dtype}_{sweep}_throughput of two GPUs and more,
+    and {dtype}_{sweep}_published where a published table asks for it.
+    """
     every = select(measurements[measurements["gpu"] != lines.CPU], tables)
-    figures = {"hero": partial(lines.draw_hero, every)}
-    for (dtype, sweep), rows in every.rows.groupby(["dtype", "sweep"]):
-        if rows["gpu"].nunique() > 1:
-            of = every._replace(rows=rows)
-            figures[f"gpus_{dtype}_{sweep}"] = partial(lines.draw_over_n, of, "throughput_gbps")
+    figures: dict[str, Drawing] = {"hero": partial(lines.draw_hero, every)}
+    for op, rows in every.own.groupby("op"):
+        figures[f"{op}_grid"] = partial(heatmap.draw_grid, every._replace(rows=rows))
+    for stem, part in _by_sweep(every):
+        has_lines = _has_lines(part.rows)
+        if has_lines and part.rows["gpu"].nunique() > 1:
+            figures[f"{stem}_throughput"] = partial(lines.draw_over_n, part, "throughput_gbps")
+        if has_lines and (by_rule(part.own)["rule"] != "").any():
+            figures[f"{stem}_gain"] = partial(lines.draw_gain, part)
+        beside = [name for name, source in part.sources.items() if source.beside_measured]
+        published = part.rows[part.rows["table"].isin(beside)]
+        if len(published) and len(part.own):
+            figures[f"{stem}_published"] = partial(lines.draw_published, part, published)
     return figures
+
+
+def _by_sweep(selection: Selection) -> Iterator[tuple[str, Selection]]:
+    """Yield `{dtype}_{sweep}` and its rows."""
+    for (dtype, sweep), rows in selection.rows.groupby(["dtype", "sweep"]):
+        yield f"{dtype}_{sweep}", selection._replace(rows=rows)
+
+
+def _has_lines(rows: pd.DataFrame) -> bool:
+    return rows.loc[is_ranked(rows, any_board=True), "N"].nunique() >= MIN_SIZES

@@ -5,239 +5,275 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_hex
+from matplotlib import pyplot as plt
 
-from analysis import compare, palette, ranking
-from analysis.figures import heatmap, lines, style, write
+from analysis import compare, palette
+from analysis.figures import heatmap, labels, lines, style, write
 from analysis.panels import CONTROL, select, with_controls
 from tests.analysis import synthetic
-from tests.analysis.synthetic import PAIR, frame_of, ranked
+from tests.analysis.synthetic import frame_of, ranked
 
-SET, TIME = ("float32", "online_softmax"), "time_us"
+SET, TIME, RATE = ("float32", "online_softmax"), "time_us", "throughput_gbps"
 
 
-@pytest.fixture(scope="module")
-def own(tables):
-    """The H200's own rows, one of them failed."""
-    failed = synthetic.row(variant="triton_fused", N=131072, status="compile_error")
-    rows = [
-        r for r in synthetic.sweep_rows() if (r["variant"], r["N"]) != ("triton_fused", "131072")
-    ]
-    return select(ranked([*rows, failed]), tables, "h200", *SET)
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
 
 
 @pytest.fixture
-def drawn(tables):
-    """Function that draws the figures of some rows: kind -> figure."""
-
-    def draw(rows, **given):
-        frame = ranked(rows, **given)
-        chosen = select(frame, tables, "h200", *SET)
-        found = {each: lines.draw_over_n(chosen, each) for each in (TIME, "throughput_gbps")}
-        found["map"] = heatmap.draw_map(select(frame, tables, "h200"))
-        return found | {"speedup": heatmap.draw_speedup(chosen)}
-
-    return draw
+def chosen(tables):
+    """Function that selects some rows of the H200."""
+    return lambda rows, **options: select(ranked(rows, **options), tables, "h200", *SET)
 
 
-def beside_torch(**given):
+def beside_torch(**columns):
     own = {"time_us": 10.0, "copy_us": 9.0, "of_copy": 0.9, "torch_us": 20.0}
-    return synthetic.with_speedup(2.0, 0.1, **own | {"variant": "triton_row"} | given)
+    return synthetic.with_speedup(2.0, 0.1, **own | {"variant": "triton_row"} | columns)
 
 
-def drawn_lines(figure, panel=0):
-    return {line.get_gid(): line for line in figure.axes[panel].lines if line.get_gid()}
+def names(axes):
+    return {text.get_text() for text in axes.texts}
 
 
-def cells(figure):
-    return [text.get_text() for text in figure.axes[0].texts]
+def drawn(axes, colour):
+    """The lines of a colour in the data, without samples beside names and caps of intervals."""
+    lines_of_data = [line for line in axes.lines if line.get_transform() == axes.transData]
+    return [
+        line
+        for line in lines_of_data
+        if line.get_color() == colour and line.get_linestyle() != "None" and len(line.get_xdata())
+    ]
 
 
-def frames(figure):
-    patches = figure.axes[0].patches
-    return [p.get_linestyle() for p in patches if to_hex(p.get_edgecolor()) == "#000000"]
+def curves(axes, variant):
+    """The points of each line of a variant."""
+    return [line.get_xydata().tolist() for line in drawn(axes, palette.KNOWN[variant].colour)]
 
 
-def words(figure):
-    return f"{figure._suptitle.get_text()}\n{figure._supxlabel.get_text()}".replace("\n", " ")
+def texts(figure):
+    return " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
 
 
-def test_time_has_a_line_bars_and_a_label_for_each_variant_and_a_footer(own):
-    figure = lines.draw_over_n(own, TIME)
-    (axes,), found = figure.axes, drawn_lines(figure)
-    assert {text.get_text() for text in axes.texts} == {*synthetic.VARIANTS, "copy (roofline)"}
-    assert (axes.get_xlabel(), axes.get_xscale()) == ("N (columns)", "log")
-    assert (axes.get_ylabel(), axes.get_yscale()) == ("time (µs)", "log")
+def title(figure):
+    return figure._suptitle.get_text().replace("\n", " ")
+
+
+def test_time_has_a_line_and_a_name_for_each_variant_and_one_line_of_facts(chosen):
+    failed = synthetic.row(variant="triton_fused", N=131072, status="compile_error")
+    rows = synthetic.sweep_rows(variants=["torch_softmax", "triton_fused", "triton_online"])
+    rows = [row for row in rows if (row["variant"], row["N"]) != ("triton_fused", "131072")]
+    figure = lines.draw_over_n(chosen([*rows, failed]), TIME)
+    (axes,) = figure.axes
+    assert names(axes) == {"torch_softmax", "triton_fused", "triton_online", "copy"}
+    assert (axes.get_xlabel(), axes.get_xscale(), axes.get_yscale()) == (
+        "N (columns)",
+        "log",
+        "log",
+    )
     assert {"2⁸", "2¹⁶"} <= {label.get_text() for label in axes.get_xticklabels()}
+    (online,) = curves(axes, "triton_online")
     expected = [synthetic.time_us("triton_online", 1024, n, 4) for n in synthetic.ONLINE_SIZES]
-    assert found["triton_online"].get_ydata() == pytest.approx(expected)
-    assert found["triton_online"].get_color() == palette.KNOWN["triton_online"].colour
-    assert max(found["triton_fused"].get_xdata()) == 65536
-    versions = ("GPU-1", "570.124", "torch 2.11.0", "triton 3.6.0")
-    assert all(part in words(figure) for part in ("NVIDIA H200", *versions, "1 compile_error"))
-    bars = {bar.get_gid(): bar.get_segments() for bar in axes.collections}
-    assert set(bars) == {f"{name} bar" for name in synthetic.VARIANTS}
-    ends = bars["triton_row bar"][0][:, 1]
-    within = 1.003 / 0.997  # the interval of one process; the bar has the spread between processes
-    assert max(ends) / min(ends) > 1.003 * within
+    assert online == [
+        pytest.approx(point) for point in zip(synthetic.ONLINE_SIZES, expected, strict=True)
+    ]
+    (fused,) = curves(axes, "triton_fused")
+    assert fused[-1][0] == 65536
+    known = (
+        "H200",
+        "M = 1024",
+        "torch 2.11.0",
+        "driver 570.124",
+        "current code",
+        "1 compile_error",
+    )
+    assert all(fact in texts(figure) for fact in known)
 
 
-def test_few_long_rows_have_a_second_roofline(drawn):
-    long = [beside_torch(M=4, N=n, meet_us=9.5, of_meet=0.95) for n in (2**17, 2**20)]
-    figure = drawn([beside_torch(M=4, N=2**14), *long])[TIME]
-    assert drawn_lines(figure)["meet"].get_xydata().tolist() == [[2**17, 9.5], [2**20, 9.5]]
-    assert "read, meet, write" in cells(figure)
-    assert "meet" not in drawn_lines(drawn([beside_torch()])[TIME])
-    unlike = [beside_torch(M=m, N=2**17 + m, meet_us=9.5, of_meet=0.95) for m in (3, 4, 9)]
-    assert drawn_lines(drawn(unlike)[TIME])["meet"].get_linestyle() == "None"
+def test_seaborn_draws_the_interval_of_each_point(chosen):
+    figure = lines.draw_over_n(chosen([beside_torch(N=n) for n in (256, 512, 1024)]), TIME)
+    bars = [bar for bar in figure.axes[0].collections if len(bar.get_segments()) == 3]
+    low, high = bars[0].get_segments()[0][:, 1]
+    assert low < 10.0 * 2.0 / 2.1 * 1.001
+    assert high > 10.0 * 2.0 / 1.9 * 0.999
 
 
-def test_published_lines_are_hollow_and_have_the_data_sheet_as_roofline(tables):
-    chosen = select(ranked([]), tables, "a100", *SET)
-    for value in ("throughput_gbps", TIME):
-        figure = lines.draw_over_n(chosen, value)
-        found = drawn_lines(figure)
-        assert set(found) == {"torch_softmax", *synthetic.TRITON[:5], "peak"}
-        assert all(part in words(figure) for part in ("published, not measured", "wu-kan"))
-        assert not any(len(end) for bar in figure.axes[0].collections for end in bar.get_segments())
-    assert found["triton_online"].get_ydata()[-1] == pytest.approx(1159.837)
-    assert found["triton_online"].get_markerfacecolor() == "white"
-    assert found["peak"].get_ydata()[-1] == pytest.approx(2 * 1024 * 131072 * 4 / 1555 / 1000)
+def test_a_line_joins_neighbours_that_were_measured(chosen):
+    """Not 1024 and 4096, between which others were measured, nor 4096 and 65536, which are far."""
+    rows = synthetic.sweep_rows([256, 512, 1024, 2048, 4096, 65536], ["torch_softmax"])
+    rows += synthetic.sweep_rows([512, 1024, 4096, 65536], ["triton_row"])
+    (axes,) = lines.draw_over_n(chosen(rows), RATE).axes
+    sizes = [[x for x, _ in curve] for curve in curves(axes, "triton_row")]
+    assert sizes == [[512, 1024], [4096], [65536]]
+    assert [[x for x, _ in curve] for curve in curves(axes, "torch_softmax")][1:] == [[65536]]
 
 
-def test_sizes_without_a_rule_for_m_are_points_over_their_elements(drawn):
+def test_more_variants_than_names_are_grey(chosen):
+    (axes,) = lines.draw_over_n(chosen(synthetic.sweep_rows()), RATE).axes
+    assert len(names(axes) - {"copy"}) == lines.LABELLED < len(synthetic.VARIANTS)
+    grey = [line for line in axes.lines if line.get_color() == style.PALE]
+    assert len(grey) == len(synthetic.VARIANTS) - lines.LABELLED
+    assert "grey: 3 other kernels" in texts(axes.figure)
+
+
+def test_names_neither_overlap_nor_leave_the_order_of_the_ends():
+    places = [0.0, 0.01, 0.02, 1.0, 1.9, 1.95]
+    moved = labels.spread(places, gap=0.2, length=2.0)
+    assert np.diff(moved).min() >= 0.2 - 1e-9
+    assert (min(moved), max(moved)) == (pytest.approx(0.1), pytest.approx(1.9))
+    assert moved[3] == pytest.approx(1.0)  # alone, it stays
+
+
+def test_few_long_rows_have_a_second_roofline(chosen):
+    sizes = (2**17, 2**18, 2**19)
+    rows = [beside_torch(M=4, N=n, meet_us=9.5, of_meet=0.95) for n in sizes]
+    (axes,) = lines.draw_over_n(chosen(rows), TIME).axes
+    assert names(axes) == {"torch_softmax", "triton_row", "copy", "few-row limit"}
+    without = [beside_torch(M=4, N=n) for n in sizes]
+    assert "few-row limit" not in names(lines.draw_over_n(chosen(without), TIME).axes[0])
+
+
+@pytest.mark.parametrize("value", [TIME, RATE])
+def test_a_published_table_has_dashed_lines_all_columns_and_the_data_sheet(tables, value):
+    figure = lines.draw_over_n(select(ranked([]), tables, "a100", *SET), value)
+    (axes,) = figure.axes
+    assert names(axes) == {"torch_softmax", *synthetic.TRITON[:5], "data sheet"}
+    assert "published by Mizuno-Ai / wu-kan" in texts(figure)
+    assert "(published)" in axes.get_title(loc="left")
+    (fused,) = drawn(axes, palette.KNOWN["triton_fused"].colour)
+    assert (len(fused.get_xdata()), fused.get_linestyle()) == (10, "--")
+
+
+def test_sizes_without_a_rule_for_m_are_dots_over_their_elements(chosen):
     """As random shapes: a line would join what has nothing in common, and no size is left out."""
     shapes = [(96, 7000), (3000, 17), (96, 50), (11, 900), (5, 60000), (700, 17)]
     rows = [synthetic.row(M=m, N=n, variant=v) for m, n in shapes for v in synthetic.VARIANTS[:2]]
-    found = drawn(rows)
-    line = drawn_lines(found[TIME])["torch_naive"]
-    assert (sorted(line.get_xdata()), line.get_ls()) == (sorted(m * n for m, n in shapes), "None")
-    assert line.axes.get_xlabel() == "M·N (elements)"
-    assert len(cells(found["speedup"])) == len(rows)
+    (axes,) = lines.draw_over_n(chosen(rows), RATE).axes
+    assert axes.get_xlabel() == "M·N (elements)"
+    (dots,) = [part for part in axes.collections if len(part.get_offsets()) == 2 * len(shapes)]
+    assert {int(x) for x, _ in dots.get_offsets()} == {m * n for m, n in shapes}
 
 
-def test_the_heat_map_has_numbers_statuses_and_colours_apart_up_to_100(own, drawn):
-    shown = cells(heatmap.draw_speedup(own))
-    assert len(shown) == len(synthetic.VARIANTS) * len(synthetic.ONLINE_SIZES)
-    assert "1.00" in shown  # torch, by pairing
-    assert shown.count("compile\nerror") == 1
-    speeds = enumerate((0.011, 1.0, 1.1, 1.2, 30.0, 99.0), 1)
-    rows = [synthetic.with_speedup(v, 0.001, variant="torch_jit", N=n) for n, v in speeds]
-    axes = drawn(rows)["speedup"].axes[0]
-    own = [patch for patch in axes.patches if patch.get_y()]  # below torch
-    colours = np.array([patch.get_facecolor()[:3] for patch in own])
-    apart = [np.abs(a - b).max() for i, a in enumerate(colours) for b in colours[:i]]
-    assert (len(own), min(apart) > 0.04) == (6, True)
+def test_gpus_stand_side_by_side_with_one_axis_and_mark_older_code(tables):
+    rows = [*synthetic.sweep_rows(), *synthetic.sweep_rows(gpu="h100")]
+    table = ranked(rows)
+    table["stale"] = (table["gpu"] == "h100").map({True: "true", False: "false"})
+    every = select(table, tables)
+    part = every._replace(rows=every.rows.query("sweep == 'online_softmax' and gpu != 'a100'"))
+    figure = lines.draw_over_n(part, RATE)
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == ["h100 (older code)", "H200"]
+    first, second = (axes.get_ylim() for axes in figure.axes)
+    assert first == second
+    assert first[0] == 0
+    assert title(figure).startswith("triton_persistent is the fastest")
 
 
-def test_the_heat_map_folds_many_sizes_into_bands_and_names_the_m_of_each_column(drawn):
-    rows = synthetic.sweep_rows([100 * n for n in range(1, 61)], synthetic.VARIANTS[:3])
-    *bands, _ = drawn(rows)["speedup"].axes
-    assert len(bands) == math.ceil(60 / heatmap.COLUMNS)
-    assert sum(len(axes.texts) for axes in bands) == len(rows)
-    shapes = (786432, 128), (2**17, 768), (100663, 1000)
-    axes = drawn([synthetic.row(M=m, N=n) for m, n in shapes])["speedup"].axes[0]
-    labels = [label.get_text() for label in axes.get_xticklabels()]
-    assert labels == ["2⁷\n786432", "768\n2¹⁷", "1000\n100663"]
-    assert axes.get_xlabel() == "N (columns), and below it M (rows)"
+def test_the_hero_shows_the_m_with_the_most_of_its_kernels_on_both_gpus(tables):
+    wrong = synthetic.row(variant="peer_quack", N=512, status="incorrect")
+    rows = [
+        synthetic.row(variant=name, N=n, gpu=gpu)
+        for name in lines.HERO["variant"]
+        for n in (256, 1024)
+        for gpu in ("h200", "h100")
+    ]
+    rows += [synthetic.row(variant="frontier", M=8, N=n) for n in range(1, 9)]
+    figure = lines.draw_hero(select(ranked([*rows, wrong]), tables))
+    assert [names(axes) for axes in figure.axes] == [{*lines.HERO["variant"], "copy"}] * 2
+    assert all(fact in texts(figure) for fact in ("M = 1024", "1 incorrect"))
+    assert "of a copy's speed" in title(figure)
 
 
-@pytest.mark.parametrize("half", [0.01, 0.3])
-def test_the_best_set_of_each_size_is_framed_and_the_map_names_it(drawn, half):
-    """Dashed where it has several variants, which is a tie in the map."""
-    speeds = {256: ("triton_row", "triton_fused"), 512: ("triton_fused", "triton_row")}
-    rows = []
-    for n, (first, second) in speeds.items():
-        rows += synthetic.with_speedups({first: 1.5}, [n], half, of_copy=0.75)
-        rows += synthetic.with_speedups({second: 1.2}, [n], half, of_copy=0.6)
-    found = drawn(rows)
-    assert frames(found["speedup"]) == (["-"] * 2 if half < 0.1 else ["--"] * 4)
-    assert cells(found["map"]) == (["   75"] * 2 if half < 0.1 else ["   75⁼"] * 2)
-    colours = [to_hex(patch.get_facecolor()).upper() for patch in found["map"].axes[0].patches]
-    assert colours == [palette.KNOWN[names[0]].colour for names in speeds.values()]
-    legend = found["map"].axes[0].get_legend()
-    assert [text.get_text() for text in legend.texts] == ["triton_fused", "triton_row"]
-
-
-def test_a_cell_of_the_map_has_the_least_share_and_says_that_other_kernels_are_fastest(drawn):
-    rows = synthetic.with_speedups({"a": 1.0, "b": 1.5}, [260], of_copy=0.5)
-    rows += synthetic.with_speedups({"a": 1.0, "b": 1.5}, [300], of_copy=0.9)
-    rows += synthetic.with_speedups({"a": 1.5, "b": 1.0}, [400], of_copy=0.7)
-    assert cells(drawn(rows)["map"]) == ["   50⁺"]
-
-
-def test_one_row_and_none_that_is_ok(drawn):
-    found = drawn([synthetic.row(variant="triton_row")])
-    shown, (axes,) = drawn_lines(found[TIME]), found[TIME].axes
-    assert set(shown) == {"triton_row", "torch_softmax", "copy"}
-    assert shown["copy"].get_marker() == "_"  # a line through one size has no length
-    (point,) = axes.transData.transform(shown["triton_row"].get_xydata())
-    assert axes.get_window_extent().contains(*point)
-    (cell,) = found["map"].axes[0].patches
-    assert min(cell.get_facecolor()) > 0.7  # pale: no other kernel competes
-    found = drawn([synthetic.row(variant=name, status="crash") for name in synthetic.VARIANTS])
-    assert cells(found.pop("speedup")) == ["crash"] * 10
-    assert not any(figure.axes for figure in found.values())
-    for figure in found.values():
-        assert all(part in words(figure) for part in ("no timed rows", "10 crash"))
-
-
-def test_a_throttled_time_and_one_of_another_board_have_marks_and_legends(drawn):
-    rows = [synthetic.row(N=n, flags="throttled" if n == 256 else "") for n in (256, 512)]
-    rows += [synthetic.row(N=256, variant=v) for v in ("triton_row", "torch_softmax")]
-    rows += [synthetic.row(N=256, variant="triton_fused", gpu_uuid="GPU-2")]
-    found = drawn(rows)
-    assert all("† the GPU was thr" in words(figure) for figure in found.values())
-    assert all("° 1 row of another" in words(figure) for figure in found.values())
-    (sign,) = [t for t in found[TIME].axes[0].texts if t.get_gid() == "triton_online †"]
-    assert (sign.xy[0], sign.get_text()) == (256, "†")
-    assert "triton_fused" in drawn_lines(found[TIME])
-    shown = "".join(cells(found["speedup"]))
-    assert (shown.count("°"), shown.count("†")) == (1, 1)
-
-
-def test_what_does_not_rank_is_not_drawn_and_says_why(drawn):
-    flags = {"triton_row": "throttled", "triton_fused": "faster_than_roofline throttled"}
-    rows = [synthetic.row(variant=name, flags=flags.get(name, "")) for name in synthetic.VARIANTS]
-    found = drawn(rows, unranked=["faster_than_roofline", "throttled"])
-    assert drawn_lines(found[TIME]).keys() == {*synthetic.VARIANTS, "copy"} - flags.keys()
-    assert "without a time that counts: 1 not ranked (" in words(found[TIME])
-    assert "1 not ranked (throttled)" in words(found[TIME])
-    assert {"throttled", "not\nranked"} <= set(cells(found["speedup"]))
+def test_the_gain_is_drawn_in_times_and_in_time_and_a_loss_does_not_hide_it(chosen):
+    speeds = {256: 1.5, 512: 2.0, 1024: 0.1}
+    rows = [
+        synthetic.with_speedup(s, variant="triton_row", N=n, time_us=8.0) for n, s in speeds.items()
+    ]
+    figure = lines.draw_gain(chosen(rows))
+    times, saved = figure.axes
+    assert [y for curve in curves(times, "triton_row") for _, y in curve] == pytest.approx(
+        [*speeds.values()]
+    )
+    assert [y for curve in curves(saved, "triton_row") for _, y in curve] == pytest.approx(
+        [4.0, 8.0, -7.2]
+    )
+    assert saved.get_ylim() == pytest.approx((-4.0, 8.8))
+    assert title(figure).startswith("triton_row saves up to 8.0 µs a call over torch")
 
 
 def test_published_stands_beside_measured_with_the_ratios_of_both(tables):
     sizes = synthetic.ONEFLOW_SIZES
     rows = ranked(synthetic.oneflow_rows(3.0, sizes=sorted([*sizes, 256])), sweep="oneflow")
-    chosen = select(rows, tables, "h200", "float32", "oneflow")
+    selection = select(rows, tables, "h200", "float32", "oneflow")
     every = select(rows, tables).rows
     sources = [name for name, each in tables.sources.items() if each.sweep == "oneflow"]
-    figure = lines.draw_published(chosen, every[every["table"].isin(sources)])
-    ratios = drawn_lines(figure)
-    assert set(ratios) == {*PAIR, *(f"{name} (published)" for name in PAIR)}
-    assert ratios["cuda_oneflow"].get_xdata().tolist() == sizes  # as published
-    assert ratios["cuda_oneflow"].get_ydata()[-1] == pytest.approx(3.0, rel=0.05)
-    assert ratios["cuda_oneflow (published)"].get_ydata()[0] == pytest.approx(26.4 / 9.66, rel=0.01)
+    (axes,) = lines.draw_published(selection, every[every["table"].isin(sources)]).axes
+    (published,), (measured,) = (drawn(axes, look.colour) for look in palette.GPUS[:2])
+    assert names(axes) == {"A100-PCIE-40GB (published)", "H200"}
+    assert measured.get_xdata().tolist() == sizes  # as published
+    assert measured.get_ydata()[-1] == pytest.approx(3.0, rel=0.05)
+    assert published.get_ydata()[0] == pytest.approx(26.4 / 9.66, rel=0.01)
 
 
-def test_gpus_stand_side_by_side_with_one_axis(tables):
-    rows = ranked(synthetic.sweep_rows())
-    every = select(rows, tables)
-    rows = every.rows.query("dtype == 'float32' and sweep == 'online_softmax'")
-    figure = lines.draw_over_n(every._replace(rows=rows), "throughput_gbps")
-    titles = [axes.get_title(loc="left").split("\n")[0] for axes in figure.axes]
-    assert titles == ["NVIDIA A100-PCIE-40GB (published)", "NVIDIA H200 (measured)"]
-    fastest = max(drawn_lines(figure, 1)["copy"].get_ydata())
-    assert figure.axes[0].get_ylim()[1] == figure.axes[1].get_ylim()[1] > fastest
+def cells(axes):
+    return [text.get_text() for text in axes.texts]
 
 
-def test_the_hero_shows_the_m_with_the_most_of_its_kernels_and_counts_what_is_wrong(tables):
-    wrong = synthetic.row(variant="peer_quack", N=512, status="incorrect")
-    rows = [synthetic.row(variant=name, N=n) for name in lines.HERO["variant"] for n in (256, 1024)]
-    rows += [synthetic.row(variant="frontier", M=8, N=n) for n in range(1, 9)]
-    figure = lines.draw_hero(select(ranked([*rows, wrong]), tables))
-    assert set(drawn_lines(figure)) == {*lines.HERO["variant"], "copy"}
-    assert all(part in words(figure) for part in ("M = 1024", "1 incorrect"))
+def test_the_heat_map_tells_failed_not_measured_and_equal_apart(chosen):
+    rows = [beside_torch(N=n) for n in (256, 512)]
+    rows += [synthetic.with_speedup(1.0, variant="triton_fused", N=256)]
+    rows += [synthetic.row(variant="triton_fused", N=512, status="compile_error")]
+    rows += [synthetic.with_speedup(0.25, variant="triton_tiled", N=256, flags="throttled")]
+    figure = heatmap.draw_speedup(chosen(rows))
+    axes = figure.axes[0]
+    assert cells(axes) == ["1.00", "1.00", "1.00", "0.25†", "2.00", "2.00", "compile"]
+    assert [text.get_fontweight() for text in axes.texts] == ["normal"] * 4 + ["bold"] * 2 + [
+        "normal"
+    ]
+    times, failed = (mesh.get_array() for mesh in axes.collections[:2])
+    assert (times.count(), failed.count()) == (6, 1)  # of 8 cells; one was not measured
+    colours = axes.collections[0].to_rgba(np.log([1.0, 2.0]))
+    white = np.array([1.0, 1.0, 1.0])
+    assert all(np.abs(colour[:3] - white).max() > 0.1 for colour in colours)
+
+
+def test_a_heat_map_of_thousands_of_cells_is_one_picture_without_numbers(chosen):
+    rows = synthetic.sweep_rows([16 * n for n in range(1, 301)])
+    axes = heatmap.draw_speedup(chosen(rows)).axes[0]
+    assert len(rows) > heatmap.FEW_CELLS
+    assert axes.collections[0].get_rasterized()
+    assert not cells(axes)
+    assert len(axes.get_xticklabels()) <= heatmap.LABELS
+
+
+def test_the_heat_map_names_m_and_n_where_no_rule_gives_m(chosen):
+    shapes = (786432, 128), (2**17, 768), (96, 1000)
+    axes = heatmap.draw_speedup(chosen([synthetic.row(M=m, N=n) for m, n in shapes])).axes[0]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == [
+        "96x1000",
+        "131072x768",
+        "786432x128",
+    ]
+
+
+def test_the_grid_has_the_least_lead_hatches_torch_alone_and_leaves_the_rest_white(tables):
+    rows = synthetic.with_speedups(
+        {"a": 1.5, "b": 1.2}, [256, 300]
+    )  # one cell, of which 1.10 is less
+    rows += synthetic.with_speedups({"a": 1.32, "b": 1.2}, [400])
+    rows += synthetic.with_speedups({"a": 1.5, "b": 1.65}, [2048])
+    rows += synthetic.with_speedups({"a": 1.5}, [65536])  # beside torch alone
+    rows += synthetic.with_speedups({"b": 0.8, "a": 0.5}, [2**20])  # torch is the best rival
+    figure = heatmap.draw_grid(select(ranked(rows), tables, "h200"))
+    axes = figure.axes[0]
+    assert cells(axes) == ["1.10", "0.91", "0.50"]
+    (hatched,) = axes.patches
+    columns = [tick.get_text() for tick in axes.get_xticklabels()]
+    assert columns[int(hatched.get_x())] == "2¹⁶"
+    assert title(figure) == (
+        "a leads or ties at 3 of 5 sizes with a rival; elsewhere it takes up to 2.0 times as long"
+    )
 
 
 def test_changes_of_a_comparison_are_cells_with_signs():
@@ -248,25 +284,45 @@ def test_changes_of_a_comparison_are_cells_with_signs():
     changes = changes.assign(low=changes["ratio"] * 0.95, high=changes["ratio"] * 1.05)
     changes = changes.assign(M=4, N=8, **point).set_index([*point, "M", "N", "variant"])
     figure = heatmap.draw_changes(changes)
-    assert cells(figure) == ["0.50▼\n±5 %", "1.02\n±5 %", "broke"]
-    assert frames(figure) == ["-", "-"]
-    assert "1 broke, 1 slower, 1 same of 3 points" in words(figure)
+    assert cells(figure.axes[0]) == ["0.50▼", "1.02", "broke"]
+    assert [text.get_fontweight() for text in figure.axes[0].texts][:2] == ["bold", "normal"]
+    assert "1 broke, 1 slower, 1 same of 3 points" in title(figure)
 
 
-def test_torch_becomes_a_row_that_does_not_compete_where_it_is_not_timed(tables):
-    """It has what its controls know, and a figure says what it is."""
+def test_rows_without_a_time_are_said(chosen):
+    failed = chosen([synthetic.row(variant=name, status="crash") for name in synthetic.VARIANTS])
+    figures = [lines.draw_over_n(failed, TIME), lines.draw_gain(failed), lines.draw_hero(failed)]
+    assert all("no timed rows" in title(figure) and not figure.axes for figure in figures)
+    figure = heatmap.draw_speedup(failed)
+    assert (title(figure), cells(figure.axes[0])) == ("No kernel has a time", ["crash"] * 10)
+    assert "10 crash" in texts(figure)
+
+
+def test_what_does_not_rank_is_not_drawn_and_flags_are_counted(chosen):
+    flags = {"triton_row": "throttled", "triton_fused": "faster_than_roofline throttled"}
+    few = ["torch_softmax", "triton_tiled", *flags]
+    rows = [
+        synthetic.row(variant=name, N=n, flags=flags.get(name, ""))
+        for name in few
+        for n in (1, 2, 3)
+    ]
+    selection = chosen(rows, unranked=["faster_than_roofline"])
+    figure = lines.draw_over_n(selection, TIME)
+    assert names(figure.axes[0]) == {"torch_softmax", "triton_tiled", "triton_row", "copy"}
+    assert all(fact in texts(figure) for fact in ("3 faster_than_roofline", "flags: 3 throttled"))
+
+
+def test_torch_becomes_a_row_that_does_not_compete_where_it_is_not_timed(chosen):
+    """It has what its controls know."""
     rows = ranked(beside_torch(torch_us=us, variant=f"triton_{us}") for us in (19.0, 20.0, 24.0))
-    found = with_controls(rows)
-    (torch,) = found[found["flags"] == CONTROL].to_dict("records")
+    table = with_controls(rows)
+    (torch,) = table[table["flags"] == CONTROL].to_dict("records")
     assert (torch["variant"], torch["time_us"], torch["speedup"]) == ("torch_softmax", 20.0, 1.0)
     assert (torch["of_copy"], torch["throughput_gbps"]) == (0.45, rows["throughput_gbps"][1] / 2)
     assert (math.isnan(torch["rank"]), torch["competitors"]) == (True, 0)
-    assert found["competitors"].tolist() == [3, 3, 3, 0]
-    for part in (found, found.assign(in_best_set=True)):  # torch takes no other's place
-        assert ranking.highlighted(part, 1) == ["torch_softmax", "triton_19.0"]
-    figure = lines.draw_over_n(select(rows, tables, "h200", *SET), TIME)
-    assert "torch_softmax" in drawn_lines(figure)
-    assert "torch: also as" in words(figure)
+    assert table["competitors"].tolist() == [3, 3, 3, 0]
+    figure = lines.draw_over_n(chosen([beside_torch(N=n) for n in (1, 2, 4)]), TIME)
+    assert "torch_softmax" in names(figure.axes[0])
     failed = frame_of([beside_torch(status="timeout", time_us="", torch_us="")])
     beside = frame_of([beside_torch(), beside_torch(variant="torch_softmax")])
     assert all(with_controls(rows) is rows for rows in (failed, beside))
@@ -274,26 +330,39 @@ def test_torch_becomes_a_row_that_does_not_compete_where_it_is_not_timed(tables)
 
 def test_the_files_of_a_gpu_are_the_same_twice(tables, tmp_path):
     rows = synthetic.oneflow_rows()
-    frame = frame_of([*rows, *(r | {"gpu": "cpu"} for r in rows)], "oneflow")
-    first, second = (write.write(frame, tables, "h200", tmp_path / each) for each in "ab")
-    kinds = ("time", "throughput", "speedup", "published")
-    expected = {"map", *(f"float32_oneflow_{kind}" for kind in kinds)}
-    assert {path.stem for path in first} == expected
+    frame = frame_of([*rows, *(row | {"gpu": "cpu"} for row in rows)], "oneflow")
+    first, second = (write.write(frame, tables, "h200", tmp_path / folder) for folder in "ab")
+    assert {path.stem for path in first} == {"float32_oneflow_time", "float32_oneflow_speedup"}
     assert sorted((tmp_path / "a/h200").iterdir()) == sorted(first)
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
     assert {path.read_bytes()[:5] for path in first} == {b"\x89PNG\r", b"<?xml"}
     # text stays text
-    assert "cuda_oneflow</text>" in (tmp_path / "a/h200/float32_oneflow_time.svg").read_text(
-        encoding="utf-8"
-    )
-    # times of a CPU stand beside no GPU's, and a table without torch has no speed-up
+    svg = (tmp_path / "a/h200/float32_oneflow_time.svg").read_text(encoding="utf-8")
+    assert "cuda_oneflow</text>" in svg
+    # times of a CPU stand beside no GPU's, and its throughput in its own folder
     cpu = write.write(frame, tables, "cpu", tmp_path)
-    assert {path.stem for path in cpu} == expected - {"float32_oneflow_published"}
+    kinds = ("time", "throughput", "speedup")
+    assert {path.stem for path in cpu} == {f"float32_oneflow_{kind}" for kind in kinds}
     shared = write.write(frame, tables, write.ALL, tmp_path)
-    assert {path.stem for path in shared} == {"hero", "gpus_float32_oneflow"}
+    kinds = ("throughput", "gain", "published")
+    expected = {"hero", "softmax_grid", *(f"float32_oneflow_{kind}" for kind in kinds)}
+    assert {path.stem for path in shared} == expected
     write.write(frame[frame["gpu"] == "cpu"], tables, write.ALL, tmp_path)
     assert "no timed rows" in (tmp_path / "all/hero.svg").read_text(encoding="utf-8")
     assert write.write(frame, tables, "h100", tmp_path) == []
+
+
+def test_a_gpu_that_stands_beside_no_other_has_its_throughput(tables, tmp_path):
+    frame = frame_of(synthetic.sweep_rows([64, 128, 256], ["torch_softmax", "a"]), "mine")
+    written = write.write(frame, tables, "h200", tmp_path)
+    kinds = ("time", "throughput", "speedup")
+    assert {path.stem for path in written} == {f"float32_mine_{kind}" for kind in kinds}
+
+
+def test_two_sizes_are_no_line(tables, tmp_path):
+    frame = frame_of(synthetic.sweep_rows([64, 128], ["torch_softmax", "a"]), "mine")
+    written = write.write(frame, tables, "h200", tmp_path)
+    assert {path.stem for path in written} == {"float32_mine_speedup"}
 
 
 def test_a_name_is_text_and_no_formula(tables, tmp_path):
@@ -302,16 +371,15 @@ def test_a_name_is_text_and_no_formula(tables, tmp_path):
     table = frame_of(synthetic.sweep_rows(gpu_name=name, driver="$x^"))
     written = write.write(table, tables, "h200", tmp_path)
     svgs = [path.read_text(encoding="utf-8") for path in written if path.suffix == ".svg"]
-    assert len(svgs) >= 4
-    assert all(name in svg for svg in svgs)
-    assert "$x^" in svgs[0]
+    assert len(svgs) >= 2
+    assert all(name.removeprefix("NVIDIA ") in svg and "$x^" in svg for svg in svgs)
 
 
 def test_a_figure_that_cannot_be_drawn_costs_no_other(tmp_path, capsys):
     drawings = {
-        "good": lambda: style.page(1, "a title", []),
+        "good": lambda: style.finish(plt.figure(), 1, "a title"),
         "bad": lambda: 1 / 0,
-        "last": lambda: style.page(1, "a title", []),
+        "last": lambda: style.finish(plt.figure(), 1, "a title"),
     }
     written = write.draw(drawings, tmp_path)
     assert [path.name for path in written] == ["good.svg", "good.png", "last.svg", "last.png"]

@@ -1,9 +1,7 @@
 """The performance profile: as numbers, as a figure, and in a table."""
 
-import pytest
-
 from analysis import ranking
-from analysis.figures.lines import draw_profile
+from analysis.figures.profile import FURTHEST, draw_profile
 from analysis.panels import select
 from analysis.report import write
 from tests.analysis import synthetic
@@ -30,17 +28,24 @@ def test_a_profile_is_the_share_of_matrices_near_the_fastest():
     assert ranking.within(found["a"], 1000) == 1
 
 
-def test_the_figure_has_a_line_for_each_variant_but_torch_as_a_control(tables):
+def test_the_figure_has_a_curve_for_each_variant_but_torch_as_a_control(tables):
     unable = [synthetic.row(variant="c", N=n, status="unsupported") for n in range(1, 21)]
     chosen = select(ranked([*ROWS, *unable]), tables, "h200", "float32", "online_softmax")
     assert "torch_softmax" in set(chosen.own["variant"])
     figure = draw_profile(chosen)
-    lines = {line.get_gid(): line.get_data() for line in figure.axes[0].lines}
-    assert set(lines) == {"a", "b", "c"}
-    assert lines["b"][0].tolist() == pytest.approx([0, 2, 300])
-    assert (list(lines["b"][1]), any(lines["c"][1])) == ([0.25, 1, 1], False)
-    assert "20 matrices" in figure._suptitle.get_text()
-    assert "cannot run or is wrong" in figure._supxlabel.get_text().replace("\n", " ")
+    (axes,) = figure.axes
+    names = {text.get_text() for text in axes.texts}
+    assert names == {f"{name} within 5 %" for name in ("a, 75 %", "b, 100 %", "c, 0 %")}
+    by_colour = {
+        line.get_color(): line.get_data() for line in axes.lines if len(line.get_xdata()) > 3
+    }
+    x, y = by_colour[chosen.styles["b"].colour]
+    assert [share for behind, share in zip(x, y, strict=True) if behind <= 0.01][-1] == 0.25
+    assert (x[-1], y[-1]) == (FURTHEST, 1)
+    assert (
+        figure._suptitle.get_text()
+        == "b is within 5 % of the fastest at 100 % of 20 shapes, a at 75 %"
+    )
 
 
 def test_the_table_has_a_line_for_each_kernel():

@@ -4,8 +4,6 @@ import pandas as pd
 import pytest
 
 from analysis import ranking
-from analysis.figures.heatmap import draw_map
-from analysis.panels import select
 from analysis.report import trust
 from analysis.schema import UNRANKED
 from analysis.stats import spread
@@ -192,6 +190,3 @@ def test_the_summary_the_page_and_the_map_name_the_same_winner(tables, tmp_path)
     assert best == [(65536, "a")]
     first = {(line["N"], line["variant"]): line["no_winner"] for line in sizes if line["rank"] == 1}
     assert first == {(65536, "a"): "", (512, "b"): ranking.NO_RIVAL}
-    figure = draw_map(select(ranking.rank_variants(frame), tables, "h200"))
-    legend = {text.get_text() for text in figure.axes[0].get_legend().get_texts()}
-    assert legend == {"a", "b"}
