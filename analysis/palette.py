@@ -44,7 +44,7 @@ _FAMILIES = (
 KNOWN = {
     name: Style(colour, marker)
     for colour, names in _FAMILIES
-    for name, marker in (each.split() for each in names.split(", "))
+    for name, marker in (words.split() for words in names.split(", "))
 }
 # Styles of any other name: no known variant has them, and no other project its colour.
 _COLOURS = (ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, WINE, INDIGO)
@@ -62,12 +62,12 @@ def styles(variants: Iterable[str], baselines: Iterable[str] = ()) -> dict[str, 
     other unknown variant depends on its name alone. Where two unknown names have one style,
     the second by alphabet takes the next free style.
     """
-    known = dict.fromkeys(baselines, KNOWN["torch_softmax"]) | KNOWN
+    fixed = dict.fromkeys(baselines, KNOWN["torch_softmax"]) | KNOWN
     chosen: dict[str, Style] = {}
     for name in sorted(set(variants)):
         place = int(hashlib.sha256(name.encode()).hexdigest()[:16], 16) % len(OTHERS)
-        free = [each for each in OTHERS[place:] + OTHERS[:place] if each not in chosen.values()]
-        chosen[name] = known.get(name) or (free or OTHERS)[0]
+        free = [look for look in OTHERS[place:] + OTHERS[:place] if look not in chosen.values()]
+        chosen[name] = fixed.get(name) or (free or OTHERS)[0]
     return chosen
 
 

@@ -31,7 +31,7 @@ class Selection(NamedTuple):
         return self.rows[self.rows["origin"] != "published"]
 
 
-def select(measurements: pd.DataFrame, published: Published, *wanted: str) -> Selection:
+def select(measurements: pd.DataFrame, published: Published, *key: str) -> Selection:
     """Return the rows of a gpu, dtype and sweep, or of the first of these; there may be none.
 
     `with_controls` adds rows of torch. Columns are added: `elements` is M·N; `tie`, whether the
@@ -59,13 +59,13 @@ def select(measurements: pd.DataFrame, published: Published, *wanted: str) -> Se
         meet_gbps=float("nan"),
         of_copy=published.rows["throughput_gbps"] / peaks,
     )
-    both = pd.concat([part for part in (own, tables) if len(part)] or [own], ignore_index=True)
-    best = both["variant"].where(both["in_best_set"])
-    tie = best.groupby([both[name] for name in SIZE]).transform("nunique") > 1
-    both = both.assign(elements=both["M"] * both["N"], tie=tie)
-    chosen = (both[SET[: len(wanted)]] == list(wanted)).all(axis=1)
-    styles = palette.styles(both["variant"], distinct(both["baseline"]))
-    return Selection(both[chosen], published.sources, styles)
+    rows = pd.concat([part for part in (own, tables) if len(part)] or [own], ignore_index=True)
+    best = rows["variant"].where(rows["in_best_set"])
+    tie = best.groupby([rows[name] for name in SIZE]).transform("nunique") > 1
+    rows = rows.assign(elements=rows["M"] * rows["N"], tie=tie)
+    chosen = (rows[SET[: len(key)]] == list(key)).all(axis=1)
+    styles = palette.styles(rows["variant"], distinct(rows["baseline"]))
+    return Selection(rows[chosen], published.sources, styles)
 
 
 def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
@@ -75,21 +75,21 @@ def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
     rows come last, and the index continues.
     """
     timed = frame[is_ranked(frame, any_board=True) & is_baseline(frame)]
-    known = pd.MultiIndex.from_frame(timed[SWEEP_MATRIX])
+    matrices = pd.MultiIndex.from_frame(timed[SWEEP_MATRIX])
     rows = frame[is_ranked(frame)]
-    rows = rows[~pd.MultiIndex.from_frame(rows[SWEEP_MATRIX]).isin(known)]
+    rows = rows[~pd.MultiIndex.from_frame(rows[SWEEP_MATRIX]).isin(matrices)]
     if rows.empty:
         return frame
     scale = rows["time_us"] / rows["torch_us"]
-    known = {
+    values = {
         "variant": rows["baseline"],
         "flags": CONTROL,
         "time_us": rows["torch_us"],
         "speedup": 1.0,
     }
-    known |= {name: rows[name] * scale for name in ("throughput_gbps", "of_copy", "of_meet")}
-    known |= dict.fromkeys(UNKNOWN, float("nan")) | {"in_best_set": False, "competitors": 0}
-    groups = rows.assign(**known).groupby(SWEEP_MATRIX, sort=False)
+    values |= {name: rows[name] * scale for name in ("throughput_gbps", "of_copy", "of_meet")}
+    values |= dict.fromkeys(UNKNOWN, float("nan")) | {"in_best_set": False, "competitors": 0}
+    groups = rows.assign(**values).groupby(SWEEP_MATRIX, sort=False)
     controls = groups.first().assign(**groups[MEDIANS].median()).reset_index()
     return pd.concat([frame, controls[list(frame.columns)]], ignore_index=True)
 
@@ -97,7 +97,7 @@ def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
 def by_rule(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the timed rows of the rules of M with many sizes, and the rule in words as `rule`.
 
-    They have MIN_SIZES sizes and a third of those of the rule with the most. A row of two rules
+    They have two sizes, and a third of those of the rule with the most. A row of two rules
     comes twice. Where GPUs have rules in common, only these are shown. Where no rule has so many
     sizes, all timed rows have the rule "". Rows of another board count.
     """
@@ -105,7 +105,7 @@ def by_rule(rows: pd.DataFrame) -> pd.DataFrame:
     for (_, op), group in rows.groupby(["gpu", "op"]):
         head = "" if (rows["op"] == op).all() else f"{op}, "
         for part in split_by_m(group):
-            if part["N"].nunique() >= MIN_SIZES and (rule := rule_of_m(part)):
+            if part["N"].nunique() > 1 and (rule := rule_of_m(part)):
                 parts.append(part.assign(rule=head + rule.replace("M·N =", "M·N ≈")))
     if not parts:
         return rows.assign(rule="")

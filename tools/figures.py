@@ -1,50 +1,60 @@
-"""Copy the figures of the documents from results/recorded, or print links to those of every GPU.
+"""Copy the figures of the documents from results/recorded, or print them for docs/gallery.md.
 
-`make docs` calls `python -m tools.figures copy`, and puts `links` into docs/gallery.md.
+`make docs` calls `python -m tools.figures copy`, and puts `gallery` into docs/gallery.md.
 """
 
-import shutil
+from PIL import Image, PngImagePlugin
 
 from measure import ROOT
 from tools.inserts import print_block
 
 DRAWN, SHOWN = ROOT / "results/recorded/figures", ROOT / "docs/figures"
-SHARED = ("all/hero", "all/gpus_float32_online_softmax")
-SHARED += ("a100/float32_online_softmax_time", "a100/float32_online_softmax_throughput")
-OF_GPU = ("map", "float32_fused_softmax_throughput", "float32_online_softmax_speedup")
-OF_GPU += ("float32_frontier_throughput", "float32_random_profile", "float32_oneflow_published")
-
-
-def gpus() -> list[str]:
-    """Return the recorded GPUs."""
-    return sorted(path.name for path in (ROOT / "data/recorded").iterdir())
+# Figure -> what it shows.
+SHOWN_FIGURES = {
+    "all/hero": "The share of a copy's speed that each kernel reaches, in float32 and bfloat16.",
+    "all/softmax_grid": "The lead of the usual winner over its best rival, by M and N.",
+    "h100/random_profile": "How far each kernel is behind the fastest one at random shapes.",
+    "all/float32_online_softmax_throughput": "The sizes of the online-softmax article.",
+    "all/float32_online_softmax_gain": "The gain over torch at these sizes, in times and in µs.",
+    "h200/float32_online_softmax_speedup": "Every kernel at these sizes.",
+    "a100/float32_online_softmax_time": "The article's times.",
+    "a100/float32_online_softmax_throughput": "The article's times as throughput.",
+    "all/float32_fused_softmax_throughput": "The sizes of the fused-softmax articles.",
+    "all/float32_oneflow_published": "OneFlow against FasterTransformer, published and measured.",
+    "all/float32_frontier_throughput": "frontier beside torch, at M = 1024 and at equal bytes.",
+    "all/bfloat16_frontier_gain": "The gain of frontier at equal bytes, in bfloat16.",
+}
 
 
 def copy() -> str:
-    """Copy every figure of the documents that is drawn, and delete those of GPUs that is not."""
-    of_gpus = (f"{gpu}/{kind}" for gpu in gpus() for kind in OF_GPU)
-    names = [*SHARED, *(name for name in of_gpus if (DRAWN / f"{name}.png").exists())]
-    for name in names:
+    """Copy every figure of the documents with a palette, and delete those that have no place."""
+    for name in SHOWN_FIGURES:
         target = SHOWN / f"{name}.png"
         target.parent.mkdir(exist_ok=True)
-        shutil.copyfile(DRAWN / f"{name}.png", target)
+        with Image.open(DRAWN / f"{name}.png") as drawn:
+            title = PngImagePlugin.PngInfo()
+            title.add_text("Title", drawn.text["Title"])
+            # MAXCOVERAGE keeps rare colours of a scale, which a choice by frequency would merge;
+            # one step of k-means moves them to where the pixels are.
+            palette = drawn.convert("RGB").quantize(
+                256, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE
+            )
+            palette.save(target, dpi=drawn.info["dpi"], optimize=True, pnginfo=title)
     for path in SHOWN.glob("*/*.png"):
-        if f"{path.parent.name}/{path.stem}" not in names:
+        if f"{path.parent.name}/{path.stem}" not in SHOWN_FIGURES:
             path.unlink()
-    return f"{len(names)} figures copied"
+    return f"{len(SHOWN_FIGURES)} figures copied"
 
 
-def links() -> str:
-    """Return the figures of each recorded GPU for docs/gallery.md, a line for each kind."""
-    lines = []
-    for kind in OF_GPU:
-        there = [gpu for gpu in gpus() if (SHOWN / gpu / f"{kind}.png").exists()]
-        title = kind.replace("_", " ")
-        lines.append(
-            " ".join(f"![{title}, {gpu.upper()}](figures/{gpu}/{kind}.png)" for gpu in there)
-        )
-    return "\n".join(filter(None, lines))
+def gallery() -> str:
+    """Return each figure below what it shows; its text for those who cannot see it is its title."""
+    blocks = []
+    for name, words in SHOWN_FIGURES.items():
+        with Image.open(SHOWN / f"{name}.png") as shown:
+            title = shown.text["Title"]
+        blocks.append(f"{words} **{title}.**\n\n![{title}](figures/{name}.png)")
+    return "\n\n".join(blocks)
 
 
 if __name__ == "__main__":
-    print_block({"copy": copy, "links": links})
+    print_block({"copy": copy, "gallery": gallery})

@@ -86,11 +86,12 @@ def draw(
     }
     for (band, panel), axes in axes_of.items():
         inside = (rows["band"] == band) & (rows["panel"] == panel)
-        others = rows[inside & ~rows["variant"].isin(names)]
-        if len(others):
-            _draw_others(axes, others, over)
+        unnamed = rows[inside & ~rows["variant"].isin(names)]
+        if len(unnamed):
+            _draw_unnamed(axes, unnamed, over)
         for line in axes.lines:
-            line.set_markevery(0.04 if len(line.get_xdata()) > SPARSE else None)
+            if line.get_linestyle() != "None" and len(line.get_xdata()) > SPARSE:
+                line.set_markevery(0.04)
         axes.set_xscale("log", base=2, subs=[])
         axes.xaxis.set_major_formatter(lambda n, _: style.size_label(round(n)))
         axes.set_title(f"{panel}, {band}" if len(bands) > 1 else panel)
@@ -112,8 +113,8 @@ def finish(
     """
     grid, axes_of, rows, names, styles, over = facets
     bands = -(-len(axes_of) // ACROSS) if grid.axes.ndim == 1 else len(grid.axes)
-    others = rows.loc[~rows["variant"].isin(names), "variant"].nunique()
-    about += f"; grey: {counted(others, 'other kernel')}" if others else ""
+    unnamed = rows.loc[~rows["variant"].isin(names), "variant"].nunique()
+    about += f"; grey: {counted(unnamed, 'other kernel')}" if unnamed else ""
     words = [*names, *(name for part in roofs.values() for name in part["name"])]
     room = labels.width(words)
     height = bands * HEIGHTS[min(bands, 3)] + GAP * (bands - 1)
@@ -129,9 +130,9 @@ def finish(
             last = shown["y"].median()
             ends.append(labels.End(name, last, *styles[name]))
         for name, part in roofs.get((band, panel), rows[:0].assign(name="")).groupby("name"):
-            if part["y"].nunique() == 1:  # a limit at every size
+            if len(part) > 1 and part["y"].nunique() == 1:  # a limit at every size
                 axes.axhline(part["y"].iloc[0], linestyle=(0, DASHES[name]), **ROOF)
-            elif over == "N":
+            elif over == "N" and len(part) > 1:
                 part = _with_stretches(
                     part.assign(band=band, panel=panel, variant=name, origin=""), False
                 )
@@ -150,13 +151,13 @@ def finish(
     return figure
 
 
-def _draw_others(axes: Axes, others: pd.DataFrame, over: str) -> None:
+def _draw_unnamed(axes: Axes, unnamed: pd.DataFrame, over: str) -> None:
     """Draw the variants without a name in grey, behind the named ones."""
     if over == "elements":
         grey = {"color": style.PALE, "s": 10, "linewidth": 0}
-        sns.scatterplot(others, x="x", y="y", ax=axes, zorder=1.2, legend=False, **grey)
+        sns.scatterplot(unnamed, x="x", y="y", ax=axes, zorder=1.2, legend=False, **grey)
         return
-    middle = others.groupby(["stretch", "x"], as_index=False)["y"].median()
+    middle = unnamed.groupby(["stretch", "x"], as_index=False)["y"].median()
     line = {"units": "stretch", "estimator": None, "color": style.PALE, "linewidth": 0.8}
     sns.lineplot(middle, x="x", y="y", ax=axes, zorder=1.2, **line)
 

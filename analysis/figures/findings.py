@@ -96,23 +96,21 @@ def gain(rows: pd.DataFrame, variant: str) -> str:
     """Say what a call of `variant` saves over torch; rows have `saved_us`."""
     rows = rows[rows["variant"] == variant]
     saved = rows.groupby(["gpu", "M", "N"])["saved_us"].median().sort_values()
-    (lowest, highest), (least, most) = (
-        saved.iloc[[0, -1]],
-        (f"({gpu.upper()}, {m}x{n})" for gpu, m, n in saved.index[[0, -1]]),
-    )
+    lowest, highest = saved.iloc[[0, -1]]
+    low_place, high_place = (f"({gpu.upper()}, {m}x{n})" for gpu, m, n in saved.index[[0, -1]])
     if highest <= 0:
         return (
             f"{variant} saves nothing: torch is faster at {_all(len(saved))}, "
-            f"by up to {_us(-lowest)} a call {least}"
+            f"by up to {_us(-lowest)} a call {low_place}"
         )
     if lowest < 0:
         return (
-            f"{variant} saves up to {_us(highest)} a call over torch {most}, "
-            f"and costs up to {_us(-lowest)} more {least}"
+            f"{variant} saves up to {_us(highest)} a call over torch {high_place}, "
+            f"and costs up to {_us(-lowest)} more {low_place}"
         )
     if len(saved) == 1:
-        return f"{variant} saves {_us(highest)} a call over torch {most}"
-    return f"{variant} saves {_us(lowest)} {least} to {_us(highest)} {most} a call over torch"
+        return f"{variant} saves {_us(highest)} a call over torch {high_place}"
+    return f"{variant} saves {_us(lowest)} {low_place} to {_us(highest)} {high_place} a call over torch"
 
 
 def reach(rows: pd.DataFrame) -> str:
@@ -134,13 +132,13 @@ def profile(behind: pd.DataFrame, near: float, baselines: Collection[str]) -> st
     behind = behind.rename(columns=dict.fromkeys(baselines, TORCH))
     behind = behind.loc[:, behind.notna().mean() >= OFTEN]
     shares = (behind <= 1 + near).sum() / behind.notna().sum()
-    first, *others = sorted(shares.index, key=lambda name: (-shares[name], palette.order(name)))
+    first, *slower = sorted(shares.index, key=lambda name: (-shares[name], palette.order(name)))
     place = (
         f"within {percent(near)} of the fastest at {percent(shares[first])} of {len(behind)} shapes"
     )
-    if not others:
+    if not slower:
         return f"{first} is {place}"
-    second = others[0]
+    second = slower[0]
     if shares[second] == shares[first]:
         return f"{first} and {second} are each {place}"
     return f"{first} is {place}, {second} at {percent(shares[second])}"

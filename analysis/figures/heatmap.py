@@ -18,7 +18,7 @@ COLOURS = sns.blend_palette(["#a50026", "#f08a62", "#eadfb4", "#74add1", "#23408
 FAILED = "0.88"
 WRITTEN = 16  # columns, at most, whose cells have room for a number
 FEW_CELLS = 2000  # more would make an SVG of megabytes: they are stored as pixels
-LABELS = 24  # of columns, at most
+LABELS = 24  # names of columns, at most
 WIDE, NARROW = 4.0, 1.5  # ratios at the ends of the colours
 # Statuses that do not fit into a cell.
 WORDS = {"unsupported": "unsup.", "unavailable": "unavail.", "interpreted": "interp."}

@@ -84,7 +84,7 @@ def draw_hero(selection: Selection) -> Figure:
     drawn = facets.draw(rows, names, selection.styles, HERO["dtype"])
     _format(drawn, PercentFormatter(1, symbol=" %"))
     roofs = {key: _rooflines(part, "of_copy") for key, part in merged.groupby(["band", "panel"])}
-    about = "Speed of softmax, as a share of the speed of a copy of the same bytes"
+    about = f"Speed of softmax at M = {m}, as a share of the speed of a copy of the same bytes"
     return facets.finish(drawn, roofs, findings.reach(merged), about, style.facts(chosen))
 
 
@@ -111,7 +111,8 @@ def draw_gain(selection: Selection) -> Figure:
         for axes in band:
             axes.axhline(level, color="0.25", lw=1, ls="--", zorder=1.5)
     highest = rows["saved_us"].max()
-    if highest > 0:  # a loss may be a hundred times as large, and hide every gain
+    # A loss may be a hundred times as large, and hide every gain.
+    if 0 < highest < -2 * rows["saved_us"].min():
         drawn.grid.axes[1, 0].set_ylim(-highest / 2, 1.1 * highest)
     about = f"Gain over torch at {rows['rule'].iloc[0]}; below the dashed line torch is faster"
     finding = findings.gain(rows, names[0])

@@ -19,8 +19,8 @@ from analysis.panels import CONTROL, Selection, describe_m
 mpl.use("Agg")
 TEXT, TITLE, SMALL = 8, 10.5, 6.5  # points
 INK, GREY, PALE = "0.15", "0.4", "0.78"
-# In SVG, text stays text, and ids do not depend on the run. A machine without DejaVu Sans shows an
-# SVG in the next font that it has. A name of a table may have a $, which would begin a formula.
+# Text of an SVG stays text, and ids do not depend on the run. A machine without DejaVu Sans shows
+# the next font that it has. A name of a table may have a $, which would begin a formula.
 sns.set_theme(
     style="whitegrid",
     font="DejaVu Sans",
@@ -103,9 +103,9 @@ def finish(
     return figure
 
 
-def nothing(selection: Selection, what: str) -> Figure:
+def nothing(selection: Selection, subject: str) -> Figure:
     """Return a figure that says that no row of a selection has a time for it."""
-    return finish(plt.figure(), 0, f"{what}: no timed rows", facts=facts(selection), below=0)
+    return finish(plt.figure(), 0, f"{subject}: no timed rows", facts=facts(selection), below=0)
 
 
 def facts(selection: Selection, notes: Iterable[str] = ()) -> str:
@@ -164,11 +164,15 @@ def size_label(n: int) -> str:
 
 
 def save(figure: Figure, stem: Path) -> list[Path]:
-    """Write `figure` to `stem`.svg and .png, the same bytes for equal figures; return the paths."""
+    """Write `figure` to `stem`.svg and .png, the same bytes for equal figures; return the paths.
+
+    The files have the finding as their title, too.
+    """
     contents = {Path(f"{stem}.svg"): io.BytesIO(), Path(f"{stem}.png"): io.BytesIO()}
     svg, png = contents.values()
-    figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-    figure.savefig(png, format="png", dpi=DPI)
+    title = figure.get_suptitle().replace("\n", " ")
+    figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None, "Title": title})
+    figure.savefig(png, format="png", dpi=DPI, metadata={"Title": title})
     plt.close(figure)
     for path, content in contents.items():
         row_files.write(path, content.getvalue())

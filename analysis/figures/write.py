@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from analysis import InputError, ranking, row_files
 from analysis.figures import heatmap, lines, profile, style
 from analysis.frame import distinct, is_ranked
-from analysis.panels import MIN_SIZES, Selection, by_rule, select
+from analysis.panels import Selection, by_rule, select
 from analysis.published import Published
 
 Drawing = Callable[[], Figure]
-ALL = "all"  # in place of a GPU: the figures that no GPU owns
+ALL = "all"  # stands in place of a GPU: the figures that no GPU owns
 
 
 def write(measurements: pd.DataFrame, tables: Published, gpu: str, folder: Path) -> list[Path]:
@@ -48,14 +48,13 @@ def draw(figures: Mapping[str, Drawing], folder: Path) -> list[Path]:
 def _of_gpu(measurements: pd.DataFrame, tables: Published, gpu: str) -> dict[str, Drawing]:
     """Return the figures of a GPU: {dtype}_{sweep}_{time, throughput, speedup}, {sweep}_profile.
 
-    The throughput of a GPU that `_shared` shows beside others has no second figure. Lines need
-    panels.MIN_SIZES sizes, and a time over M·N would say nothing; a profile needs
-    ranking.MIN_MATRICES sizes.
+    The throughput of a GPU that `_shared` shows beside others has no second figure. One size is no
+    line, and a time over M·N would say nothing. A profile needs ranking.MIN_MATRICES sizes.
     """
     every, chosen = select(measurements, tables), select(measurements, tables, gpu)
     if chosen.rows.empty:  # its recorded tables may have been left out
-        known = ", ".join(distinct(every.rows["gpu"])) or "no GPU"
-        print(f"warning: no rows of gpu {gpu}; there are rows of: {known}", file=sys.stderr)
+        gpus = ", ".join(distinct(every.rows["gpu"])) or "no GPU"
+        print(f"warning: no rows of gpu {gpu}; there are rows of: {gpus}", file=sys.stderr)
     beside = every.rows[every.rows["gpu"] != lines.CPU].groupby(["dtype", "sweep"])["gpu"].nunique()
     alone = {f"{dtype}_{sweep}" for dtype, sweep in beside.index[beside == 1]}
     figures: dict[str, Drawing] = {}
@@ -104,4 +103,4 @@ def _by_sweep(selection: Selection) -> Iterator[tuple[str, Selection]]:
 
 
 def _has_lines(rows: pd.DataFrame) -> bool:
-    return rows.loc[is_ranked(rows, any_board=True), "N"].nunique() >= MIN_SIZES
+    return rows.loc[is_ranked(rows, any_board=True), "N"].nunique() > 1

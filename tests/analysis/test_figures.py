@@ -80,7 +80,7 @@ def test_time_has_a_line_and_a_name_for_each_variant_and_one_line_of_facts(chose
     ]
     (fused,) = curves(axes, "triton_fused")
     assert fused[-1][0] == 65536
-    known = (
+    expected_facts = (
         "H200",
         "M = 1024",
         "torch 2.11.0",
@@ -88,7 +88,7 @@ def test_time_has_a_line_and_a_name_for_each_variant_and_one_line_of_facts(chose
         "current code",
         "1 compile_error",
     )
-    assert all(fact in texts(figure) for fact in known)
+    assert all(fact in texts(figure) for fact in expected_facts)
 
 
 def test_seaborn_draws_the_interval_of_each_point(chosen):
@@ -207,11 +207,11 @@ def test_published_stands_beside_measured_with_the_ratios_of_both(tables):
     rows = ranked(synthetic.oneflow_rows(3.0, sizes=sorted([*sizes, 256])), sweep="oneflow")
     selection = select(rows, tables, "h200", "float32", "oneflow")
     every = select(rows, tables).rows
-    sources = [name for name, each in tables.sources.items() if each.sweep == "oneflow"]
+    sources = [name for name, source in tables.sources.items() if source.sweep == "oneflow"]
     (axes,) = lines.draw_published(selection, every[every["table"].isin(sources)]).axes
     (published,), (measured,) = (drawn(axes, look.colour) for look in palette.GPUS[:2])
     assert names(axes) == {"A100-PCIE-40GB (published)", "H200"}
-    assert measured.get_xdata().tolist() == sizes  # as published
+    assert measured.get_xdata().tolist() == sizes  # those that are published
     assert measured.get_ydata()[-1] == pytest.approx(3.0, rel=0.05)
     assert published.get_ydata()[0] == pytest.approx(26.4 / 9.66, rel=0.01)
 
@@ -232,7 +232,7 @@ def test_the_heat_map_tells_failed_not_measured_and_equal_apart(chosen):
         "normal"
     ]
     times, failed = (mesh.get_array() for mesh in axes.collections[:2])
-    assert (times.count(), failed.count()) == (6, 1)  # of 8 cells; one was not measured
+    assert (times.count(), failed.count()) == (6, 1)  # one of 8 was not measured
     colours = axes.collections[0].to_rgba(np.log([1.0, 2.0]))
     white = np.array([1.0, 1.0, 1.0])
     assert all(np.abs(colour[:3] - white).max() > 0.1 for colour in colours)
@@ -359,8 +359,8 @@ def test_a_gpu_that_stands_beside_no_other_has_its_throughput(tables, tmp_path):
     assert {path.stem for path in written} == {f"float32_mine_{kind}" for kind in kinds}
 
 
-def test_two_sizes_are_no_line(tables, tmp_path):
-    frame = frame_of(synthetic.sweep_rows([64, 128], ["torch_softmax", "a"]), "mine")
+def test_one_size_is_no_line(tables, tmp_path):
+    frame = frame_of(synthetic.sweep_rows([64], ["torch_softmax", "a"]), "mine")
     written = write.write(frame, tables, "h200", tmp_path)
     assert {path.stem for path in written} == {"float32_mine_speedup"}
 

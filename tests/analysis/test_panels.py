@@ -32,15 +32,15 @@ def test_sizes_of_one_product_are_a_part_and_the_few_of_each_m_are_the_last():
     constant = [(16384 // n, n) for n in (16, 100, 512, 4096)]
     held = [(m, n) for m in (1, 4) for n in (4096, 8192)]
     rows = pd.DataFrame(sorted({*constant, *held}), columns=["M", "N"])
-    found = [list(part.itertuples(index=False, name=None)) for part in panels.split_by_m(rows)]
-    assert found == [sorted(constant), sorted(held)]
+    actual = [list(part.itertuples(index=False, name=None)) for part in panels.split_by_m(rows)]
+    assert actual == [sorted(constant), sorted(held)]
 
 
 def test_sizes_are_one_part_unless_several_m_have_several_sizes():
     alternating = {256: 1024, 1024: 16384, 4096: 1024, 16384: 16384, 65536: 1024}
     for m_of_n, parts in (
         (alternating, [[256, 4096, 65536], [1024, 16384]]),
-        *((each, [[*each]]) for each in (WIDE, {128: 1024, 256: 900}, {256: 900, 512: 900})),
+        *((sizes, [[*sizes]]) for sizes in (WIDE, {128: 1024, 256: 900}, {256: 900, 512: 900})),
     ):
         assert [part["N"].tolist() for part in panels.split_by_m(frame(m_of_n))] == parts
 
@@ -55,9 +55,9 @@ def test_the_roofline_counts_the_bytes_of_the_operation(op, matrices, tables):
 def test_known_variants_and_thirty_unknown_ones_have_different_looks():
     assert set(synthetic.VARIANTS) <= set(palette.KNOWN)
     names = [f"mine_{i}" for i in range(30)]
-    found = palette.styles([*names, *palette.KNOWN])
-    assert len(set(found.values())) == len(found)
-    assert {name: found[name] for name in palette.KNOWN} == palette.KNOWN
+    actual = palette.styles([*names, *palette.KNOWN])
+    assert len(set(actual.values())) == len(actual)
+    assert {name: actual[name] for name in palette.KNOWN} == palette.KNOWN
 
 
 def test_other_projects_have_colours_of_their_own():
@@ -68,14 +68,14 @@ def test_other_projects_have_colours_of_their_own():
 
 
 def test_the_control_is_the_baseline_of_the_operation_and_looks_like_torch():
-    given = {"op": "rms_norm", "baseline": "torch_rms_norm"}
-    table = ranked(synthetic.with_speedups({"triton_rms_norm": 1.5, "other": 1.2}, **given))
+    columns = {"op": "rms_norm", "baseline": "torch_rms_norm"}
+    table = ranked(synthetic.with_speedups({"triton_rms_norm": 1.5, "other": 1.2}, **columns))
     assert table.set_index("variant")["no_winner"].to_dict() == {"triton_rms_norm": "", "other": ""}
     *_, control = panels.with_controls(table).to_dict("records")
     assert (control["variant"], control["speedup"]) == ("torch_rms_norm", 1)
     styles = palette.styles(["torch_rms_norm", "other"], ["torch_rms_norm"])
     assert styles["torch_rms_norm"] == palette.KNOWN["torch_softmax"] != styles["other"]
-    measured = synthetic.with_speedups({"torch_rms_norm": 1.01, "other": 1.2}, **given)
+    measured = synthetic.with_speedups({"torch_rms_norm": 1.01, "other": 1.2}, **columns)
     by_name = ranked(measured).set_index("variant")
     assert by_name.loc["torch_rms_norm", "speedup"] == 1
     assert set(by_name["no_winner"]) == {ranking.NO_RIVAL}

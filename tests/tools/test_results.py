@@ -4,6 +4,7 @@ import re
 
 import pandas as pd
 import pytest
+from PIL import Image, PngImagePlugin
 
 from analysis.schema import OTHER_BOARD
 from tests.analysis import synthetic
@@ -109,18 +110,22 @@ def test_no_block_needs_a_sweep(block):
     assert not re.search(r"\d%", text), "the documents write 5 %"
 
 
-def test_figures_are_copied_for_every_recorded_gpu_and_old_ones_go(tmp_path, monkeypatch):
+def test_figures_are_copied_with_their_titles_and_old_ones_go(tmp_path, monkeypatch):
     for name in ("DRAWN", "SHOWN"):
         monkeypatch.setattr(figures, name, tmp_path / name)
-    monkeypatch.setattr(figures, "gpus", lambda: ["h100", "h200"])
-    drawn = [*figures.SHARED, "h100/map", "h200/map", "h200/float32_random_profile"]
-    for path in [*(f"DRAWN/{name}" for name in drawn), "SHOWN/h200/old"]:
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / f"{path}.png").touch()
+    monkeypatch.setattr(figures, "SHOWN_FIGURES", {"all/one": "One.", "h100/two": "Two."})
+    for name in ("all/one", "h100/two"):
+        path = tmp_path / f"DRAWN/{name}.png"
+        path.parent.mkdir(parents=True)
+        title = PngImagePlugin.PngInfo()
+        title.add_text("Title", f"{path.stem} wins")
+        Image.new("RGB", (4, 4), "#123456").save(path, dpi=(150, 150), pnginfo=title)
+    (tmp_path / "SHOWN/h200").mkdir(parents=True)
+    (tmp_path / "SHOWN/h200/old.png").touch()
     figures.copy()
-    shown = (path.relative_to(figures.SHOWN) for path in figures.SHOWN.rglob("*.png"))
-    assert {str(path.with_suffix("")) for path in shown} == set(drawn)
-    assert figures.links().splitlines() == [
-        "![map, H100](figures/h100/map.png) ![map, H200](figures/h200/map.png)",
-        "![float32 random profile, H200](figures/h200/float32_random_profile.png)",
+    shown = {str(path.relative_to(figures.SHOWN)) for path in figures.SHOWN.rglob("*.png")}
+    assert shown == {"all/one.png", "h100/two.png"}
+    assert figures.gallery().splitlines() == [
+        *("One. **one wins.**", "", "![one wins](figures/all/one.png)", ""),
+        *("Two. **two wins.**", "", "![two wins](figures/h100/two.png)"),
     ]
