@@ -97,7 +97,8 @@ def gain(rows: pd.DataFrame, variant: str) -> str:
     rows = rows[rows["variant"] == variant]
     saved = rows.groupby(["gpu", "M", "N"])["saved_us"].median().sort_values()
     lowest, highest = saved.iloc[[0, -1]]
-    low_place, high_place = (f"({gpu.upper()}, {m}x{n})" for gpu, m, n in saved.index[[0, -1]])
+    places = saved.index[[0, -1]]
+    low_place, high_place = (f"({gpu.upper()}, {m}x{n})" for gpu, m, n in places)
     if highest <= 0:
         return (
             f"{variant} saves nothing: torch is faster at {_all(len(saved))}, "
@@ -110,7 +111,10 @@ def gain(rows: pd.DataFrame, variant: str) -> str:
         )
     if len(saved) == 1:
         return f"{variant} saves {_us(highest)} a call over torch {high_place}"
-    return f"{variant} saves {_us(lowest)} {low_place} to {_us(highest)} {high_place} a call over torch"
+    return (
+        f"{variant} saves {_us(lowest)} {low_place} to {_us(highest)} {high_place} "
+        "a call over torch"
+    )
 
 
 def reach(rows: pd.DataFrame) -> str:
