@@ -1,0 +1,60 @@
+"""What README.md says of recorded rows: wins and losses, from rows alone."""
+
+import pandas as pd
+import pytest
+
+from tests.analysis import synthetic
+from tests.analysis.synthetic import frame_of
+from tools import readme
+from tools.goals import OURS
+
+POINT = {"gpu": "h100", "gpu_uuid": "board", "M": 1024, "dtype": "bfloat16"}
+
+
+def recorded(speeds: dict, n: int = 65536, **columns) -> pd.DataFrame:
+    rows = synthetic.with_speedups({"torch_softmax": 1.0} | speeds, [n], **POINT | columns)
+    return frame_of(rows, "peers", "recorded")
+
+
+def test_the_headline_has_the_mean_over_torch_and_the_losses():
+    rows = pd.concat([recorded({OURS: 2.0, "peer_liger": 1.2}), recorded({OURS: 2.0}, n=4096)])
+    text = readme.headline(rows)
+    assert "**2.0 times as fast as PyTorch's** in CUDA graphs" in text
+    assert "mean of 2 matrices" in text
+    assert "Of 1 matrix with a rival besides torch, no kernel is more than 1 % faster at 1." in text
+    lost = readme.headline(recorded({OURS: 1.5, "peer_liger": 1.65}))
+    assert "more than 1 % faster at 0." in lost
+
+
+def test_an_eager_call_takes_the_longer_of_host_and_gpu():
+    rows = recorded({OURS: 2.0, "peer_liger": 1.2})
+    rows["latency_us"] = rows["variant"].map({OURS: 400.0}).fillna(100.0)
+    (pair,) = readme.beside_torch(readme.ranking.rank_variants(rows)).to_dict("records")
+    torch_us = rows.loc[rows["variant"] == "torch_softmax", "time_us"].iloc[0]
+    assert pair["graph"] == pytest.approx(2.0, rel=0.01)
+    assert pair["eager"] == pytest.approx(max(torch_us, 100.0) / 400.0)
+    assert "slower than torch at 1 of 1 matrix" in readme.findings(rows)
+
+
+def test_without_another_projects_kernel_the_findings_say_so():
+    assert "No other project's kernel was timed" in readme.findings(recorded({OURS: 2.0}))
+
+
+def test_the_strongest_rival_is_the_one_nearest_to_frontier(monkeypatch):
+    monkeypatch.setattr(readme.ranking, "MIN_MATRICES", 1)
+    text = readme.findings(recorded({OURS: 1.5, "peer_liger": 1.2, "peer_quack": 1.65}))
+    assert "The strongest rival is `peer_quack`" in text
+    assert "faster at 0 of 1 matrix, more than 1 % slower at 1" in text
+
+
+def test_a_point_names_ties_and_says_where_no_rival_was_timed():
+    tie = readme.points(recorded({OURS: 1.5, "peer_liger": 1.5})).splitlines()[2]
+    assert tie.startswith("| 1024x65536, bfloat16 |")
+    assert "tie: " in tie
+    alone = readme.points(recorded({OURS: 1.5}, n=4096, dtype="float32")).splitlines()[2]
+    assert f"`{OURS}`, no rival timed" in alone
+
+
+def test_the_last_digit_of_a_number_is_one_that_a_reader_remembers():
+    text = readme.points(recorded({OURS: 1.23456, "peer_liger": 1.1}))
+    assert "| 1.23 |" in text

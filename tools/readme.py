@@ -1,0 +1,160 @@
+"""Print what README.md says of the recorded rows: one sentence, three findings, a few points.
+
+`python -m tools.readme headline` prints one block; `make docs` puts it between the comments that
+name the command. All numbers are rounded to what a reader remembers; docs/results.md has the rest.
+"""
+
+import numpy as np
+import pandas as pd
+
+from analysis import palette, ranking, stats
+from analysis.markdown import counted, number, percent, table
+from analysis.schema import ITEMSIZE, SIZE
+from tools import goals
+from tools.goals import OURS, TORCH
+from tools.inserts import bullets, print_block
+from tools.results import recorded
+
+LONG_ROW = 16384  # columns from which a row no longer fits in the registers of one block
+# Points of the table: what people ask, and a few where little is to gain.
+POINTS = (
+    ("softmax", "bfloat16", 1024, 65536),
+    ("softmax", "float32", 1024, 4096),
+    ("softmax", "bfloat16", 16384, 1024),
+    ("softmax", "float16", 257477, 373),
+    ("softmax", "float32", 1024, 256),
+)
+HEADS = ("matrix", "torch", "fastest kernel", "its time", "times as fast", "of a copy's bandwidth")
+
+
+def headline(rows: pd.DataFrame) -> str:
+    """Return one sentence on the kernel of this project, on the first recorded GPU."""
+    gpu, *_ = goals.order(rows)
+    ranks = ranking.rank_variants(rows[rows["gpu"] == gpu])
+    pairs = beside_torch(ranks)
+    level = contested(ranks)
+    matrices = counted(len(level), "matrix")
+    return (
+        f"On an {gpu.upper()}, the softmax of this repository is **{_mean(pairs['graph'])} times "
+        f"as fast as PyTorch's** in CUDA graphs and {_mean(pairs['eager'])} times in eager calls, "
+        f"in the geometric mean of {counted(len(pairs), 'matrix')}. Of {matrices} with a rival "
+        f"besides torch, no kernel is more than 1 % faster at {level['met'].sum()}."
+    )
+
+
+def findings(rows: pd.DataFrame) -> str:
+    """Return what the rows of the first recorded GPU say, a loss among them."""
+    gpu, *_ = goals.order(rows)
+    ranks = ranking.rank_variants(rows[rows["gpu"] == gpu])
+    return bullets([_long_rows(ranks), _rivals(ranks), _losses(ranks)])
+
+
+def points(rows: pd.DataFrame) -> str:
+    """Return a line for each of POINTS that the first recorded GPU has."""
+    gpu, *_ = goals.order(rows)
+    ranks = ranking.over_sweeps(ranking.rank_variants(rows[rows["gpu"] == gpu]))
+    lines = []
+    for place in POINTS:
+        is_there = (ranks[["op", "dtype", "M", "N"]] == [*place]).all(axis=1)
+        if is_there.any():
+            lines.append(_line(place, ranks[is_there].sort_values("rank")))
+    conditions = f"Times on an {gpu.upper()}, in a CUDA graph, with a cold cache."
+    return f"{table(HEADS, lines)}\n\n{conditions}"
+
+
+def beside_torch(ranks: pd.DataFrame) -> pd.DataFrame:
+    """Return torch's time over that of `frontier`, in a graph and for an eager caller, by size.
+
+    An eager caller waits for the host or for the GPU, whichever takes longer.
+    """
+    sizes = ranking.over_sweeps(ranks)
+    sizes = sizes.assign(eager_us=sizes[["time_us", "latency_us"]].max(axis=1))
+    ours, torch = (sizes[sizes["variant"] == name].set_index(SIZE) for name in (OURS, TORCH))
+    pairs = ours.join(torch["eager_us"].rename("torch_eager_us"), how="inner")
+    eager = pairs["torch_eager_us"] / pairs["eager_us"]
+    return pd.DataFrame({"graph": pairs["speedup"], "eager": eager})
+
+
+def contested(ranks: pd.DataFrame) -> pd.DataFrame:
+    """Return the sizes of the goal `level` where another kernel than torch was timed, too."""
+    rivals = ranks[ranks["rank"].notna() & ~ranks["variant"].isin([OURS, TORCH])]
+    level = goals.reached(ranks)["level"]
+    return level[level.index.isin(pd.MultiIndex.from_frame(rivals[SIZE]))]
+
+
+def _mean(ratios: pd.Series) -> str:
+    return number(float(np.exp(np.log(ratios).mean())), 2)
+
+
+def _long_rows(ranks: pd.DataFrame) -> str:
+    """Return which share of a copy's bandwidth torch and `frontier` reach at long rows."""
+    sizes = ranking.over_sweeps(ranks)
+    volume = 2 * sizes["M"] * sizes["N"] * sizes["dtype"].map(ITEMSIZE)
+    sizes = sizes[(sizes["op"] == "softmax") & (sizes["N"] > LONG_ROW) & (volume >= goals.LARGE)]
+    shares = sizes.pivot_table(index=SIZE, columns="variant", values="of_copy")
+    shares = shares.reindex(columns=[TORCH, OURS]).dropna().median()
+    torch, ours = (percent(share) for share in shares)
+    return (
+        f"**torch is slow at long rows.** Beyond {LONG_ROW} columns its softmax reaches {torch} of "
+        f"the bandwidth of a copy in the median, and `{OURS}` {ours}."
+    )
+
+
+def _rivals(ranks: pd.DataFrame) -> str:
+    """Return the strongest kernel of another project, and who wins against it how often."""
+    peers = {name for name in ranks["variant"] if name.startswith("peer_")}
+    leads = {name: list(goals.leads(ranks, {name}).values()) for name in peers}
+    leads = {name: lead for name, lead in leads.items() if len(lead) >= ranking.MIN_MATRICES}
+    if not leads:
+        return "**No other project's kernel was timed.** `make peers` installs them."
+    mean = {name: stats.geometric_mean(lead) for name, lead in leads.items()}
+    strongest = min(mean, key=lambda name: (mean[name].log, palette.order(name)))
+    bounds = [lead.bounds for lead in leads[strongest]]
+    lost = sum(high < 1 / goals.LEVEL_WITH for _, high in bounds)
+    won = sum(low > goals.LEVEL_WITH for low, _ in bounds)
+    return (
+        f"**The strongest rival is `{strongest}`.** `{OURS}` is more than 1 % faster at {won} of "
+        f"{counted(len(bounds), 'matrix')}, more than 1 % slower at {lost}, and "
+        f"{number(mean[strongest].value, 3)} times as fast in the geometric mean."
+    )
+
+
+def _losses(ranks: pd.DataFrame) -> str:
+    """Return where `frontier` is furthest behind, and how often it misses what it aims at."""
+    pairs, worst, meet = beside_torch(ranks), contested(ranks)[:1], goals.reached(ranks)["meet"]
+    behind = ", ".join(
+        f"{percent(size['value'] - 1, 1)} behind at {goals.point(size)}"
+        for size in worst.reset_index().to_dict("records")
+    )
+    matrices = counted(len(pairs), "matrix")
+    slower = int((pairs["eager"] < 1 / goals.LEVEL_WITH).sum())
+    return (
+        f"**Losses.** `{OURS}` is at worst {behind}. Called eagerly, it is slower than torch at "
+        f"{slower} of {matrices}, small ones, because its launch costs the host more. "
+        f"With few long rows it reaches its goal, 95 % of what a kernel can do whose blocks must "
+        f"meet, at {meet['met'].sum()} of {len(meet)}."
+    )
+
+
+def _line(place: tuple, part: pd.DataFrame) -> list[str]:
+    """Return the cells of a point; `part`: its variants, the fastest first."""
+    _, dtype, rows, columns = place
+    first, best = part.iloc[0], part.loc[part["in_best_set"], "variant"].tolist()
+    names = f"`{best[0]}`" if best else f"`{first['variant']}`, no rival timed"
+    if len(best) > 1:
+        names = f"tie: {', '.join(f'`{name}`' for name in best[:3])}"
+        names += f" and {len(best) - 3} more" * (len(best) > 3)
+    return [
+        f"{rows}x{columns}, {dtype}",
+        f"{number(first['torch_us'], 3)} µs",
+        names,
+        f"{number(first['time_us'], 3)} µs",
+        f"{number(first['speedup'], 3)}",
+        percent(first["of_copy"]),
+    ]
+
+
+BLOCKS = {"headline": headline, "findings": findings, "points": points}
+
+if __name__ == "__main__":
+    print_block(BLOCKS, recorded)
