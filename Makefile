@@ -2,7 +2,8 @@ PYTHON ?= python3
 VENV := .venv
 # The pip of .venv: Debian 12 and Ubuntu 24.04 bring 23.0 and 24.0, and --group needs 25.1.
 NEWER_PIP := pip==26.3
-INSTALL := -m pip install --disable-pip-version-check --quiet --progress-bar off
+# Python compiles a module at its first import: a third of the time and of the disk is saved.
+INSTALL := -m pip install --no-compile --disable-pip-version-check --quiet --progress-bar off
 # Every command below finds the project's Python first; what makes .venv does not. `value`, because
 # a folder's name may have a dollar sign.
 SYSTEM_PATH := $(value PATH)
@@ -13,14 +14,17 @@ SNAKEMAKE := python3 -m snakemake
 ARGS ?=
 SWEEPS ?=
 
-.PHONY: run report shape peers record test test-all lint format lock docs rulegraph clean help
+.PHONY: run report figures shape peers record test test-all lint format lock docs rulegraph clean help
 
 run: $(VENV)/.ready  ## set up .venv, run the default sweep
 	@python3 -m planning.arguments $(ARGS)
 	$(SNAKEMAKE) --cores all $(ARGS)
 
-report: $(VENV)/.ready  ## report recorded and published rows; measure nothing
-	$(SNAKEMAKE) --cores all --configfile sweeps/recorded.yaml
+report: $(VENV)/.reports  ## report recorded and published rows; needs no GPU and no torch
+	$(SNAKEMAKE) --cores all --configfile sweeps/recorded.yaml -- report summary
+
+figures: $(VENV)/.reports  ## draw every figure of recorded and published rows
+	$(SNAKEMAKE) --cores all --configfile sweeps/recorded.yaml -- figures
 
 # make passes its variables on in the environment.
 # make shape M=4096 N=128256 DTYPE=bfloat16 OP=log_softmax KERNEL=my_softmax.py
@@ -64,7 +68,7 @@ format: $(VENV)/.ready  ## correct the style
 lock: $(VENV)/.ready  ## pin the installed versions of pyproject.toml's packages
 	python3 -m tools.pins
 
-docs: report rulegraph  ## draw the figures of the documents, print their tables again
+docs: report figures rulegraph  ## draw the figures of the documents, print their tables again
 	python3 -m tools.figures copy
 	python3 -m tests.browser.screenshots results/recorded/report.html docs/figures
 	python3 -m tools.inserts
@@ -84,8 +88,13 @@ clean:  ## remove .venv and the caches; keep results/
 	@mkdir -p .snakemake && find .snakemake -mindepth 1 -maxdepth 1 ! -name metadata -exec rm -rf {} +
 
 # Made under its own name only when all went well, so that an interrupted install starts again.
-$(VENV)/.ready: PATH := $(SYSTEM_PATH)
-$(VENV)/.ready: requirements.txt Makefile
+# `make report` needs a small part of the packages; the other targets add torch and its kind to it.
+$(VENV)/.ready $(VENV)/.reports: PATH := $(SYSTEM_PATH)
+$(VENV)/.ready: requirements.txt $(VENV)/.reports
+	$(VENV)/bin/python3 $(INSTALL) -r requirements.txt
+	touch $@
+
+$(VENV)/.reports: requirements-report.txt Makefile
 	@case "$$PWD" in *:*) echo "error: the path $$PWD has a colon, which no environment of Python can have;" \
 	  "rename the folder"; exit 1;; esac
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -94,5 +103,5 @@ $(VENV)/.ready: requirements.txt Makefile
 	  { echo "error: $(PYTHON) cannot create environments; on Debian or Ubuntu: sudo apt install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python3 $(INSTALL) $(NEWER_PIP)
-	$(VENV)/bin/python3 $(INSTALL) -r requirements.txt
+	$(VENV)/bin/python3 $(INSTALL) -r requirements-report.txt
 	touch $@

@@ -1,8 +1,8 @@
 """`make lock`: write the lock and the conda environments from the installed packages.
 
 pyproject.toml names the direct dependencies. This module pins them, and all that they need, at the
-installed versions: in requirements.txt, and for the jobs in environment.yml and
-workflow/envs/analysis.yml. Conda takes pip's pins from the file itself: `-r` inside it would
+installed versions: in requirements.txt, those of `make report` alone in requirements-report.txt,
+and for the jobs in environment.yml and workflow/envs/analysis.yml. Conda takes pip's pins from the file itself: `-r` inside it would
 break, because Snakemake copies the file elsewhere.
 """
 
@@ -17,10 +17,12 @@ from kernels.terminal import replace_missing_characters
 from measure import ROOT
 
 CONDA_PYTHON = "3.12"
-# groups that a run does not need: pinned in pyproject.toml, not in the lock
+# The groups that `make report` needs.
+REPORT = ("analysis", "workflow")
+# Groups that a run does not need: pinned in pyproject.toml, not in the lock.
 OPTIONAL = {"peers", "flaggems", "trl", "flashinfer"}
 
-# group -> file of its conda environment, and who runs in it
+# Group -> file of its conda environment, and who runs in it
 CONDA = {
     "measure": ("environment.yml", "jobs that measure."),
     "analysis": ("workflow/envs/analysis.yml", "jobs that merge, rank, draw and write: no torch."),
@@ -29,6 +31,9 @@ CONDA = {
 LOCK_HEAD = """\
 # Every package of the project, pinned; made by `make lock` from pyproject.toml.
 # torch brings its CUDA packages itself, each pinned by torch: on Linux with pip, the CUDA build.
+"""
+REPORT_HEAD = """\
+# What a report of recorded rows needs, a part of requirements.txt; made by `make lock`.
 """
 CONDA_HEAD = """\
 # The environment of the {purpose}
@@ -45,10 +50,9 @@ dependencies:
 
 def groups() -> dict[str, list[Requirement]]:
     """Return the dependency groups of pyproject.toml."""
-    given = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
-        "dependency-groups"
-    ]
-    return {name: [Requirement(line) for line in lines] for name, lines in given.items()}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    lists = project["dependency-groups"]
+    return {name: [Requirement(line) for line in lines] for name, lines in lists.items()}
 
 
 def closure(roots: list[Requirement]) -> dict[str, str]:
@@ -79,7 +83,11 @@ def files() -> dict[Path, str]:
     """Return the content of each generated file."""
     group = groups()
     everything = closure([r for name in group.keys() - OPTIONAL for r in group[name]])
-    texts = {ROOT / "requirements.txt": LOCK_HEAD + _lines(everything)}
+    report = closure([r for name in REPORT for r in group[name]])
+    texts = {
+        ROOT / "requirements.txt": LOCK_HEAD + _lines(everything),
+        ROOT / "requirements-report.txt": REPORT_HEAD + _lines(report),
+    }
     for name, (path, purpose) in CONDA.items():
         head = CONDA_HEAD.format(purpose=purpose, python=CONDA_PYTHON)
         texts[ROOT / path] = head + _lines(closure(group[name]), indent="      - ")

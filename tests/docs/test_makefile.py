@@ -6,12 +6,13 @@ import subprocess
 from pathlib import Path
 
 from measure import ROOT
-from tests.docs.test_commands import tiny_project
+from tests.docs.test_commands import INSTALLED, tiny_project
 from tests.processes import run
 from tests.workflow.runner import configure, environment, read_csv
 from tools import pins
 
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+LOCKS = ("requirements-report.txt", "requirements.txt")
 ODD = 'a $HOME "b" it\'s #c {d} e\\f'  # all that a shell, make or a format string may take
 
 
@@ -19,7 +20,8 @@ def make(folder: Path, *words: str) -> subprocess.CompletedProcess:
     """Run make in a folder with the Makefile alone."""
     folder.mkdir()
     shutil.copy(ROOT / "Makefile", folder)
-    (folder / "requirements.txt").touch()
+    for name in LOCKS:
+        (folder / name).touch()
     return subprocess.run(
         ["make", *words],
         cwd=folder,
@@ -49,15 +51,26 @@ def test_any_folder_has_an_environment_and_its_commands_come_first(tmp_path):
     assert said == f"{folder}/.venv/bin/python3\n"
 
 
+def test_a_report_installs_its_own_packages_alone_and_a_run_adds_to_them(tmp_path):
+    """The stand-in of pip says what it is asked; nothing is installed."""
+    words = ["INSTALL=-c 'import sys; print(*sys.argv[1:])'", "NEWER_PIP=pip"]
+    folder = tmp_path / "project"
+    done = make(folder, "--silent", *words, ".venv/.reports")
+    assert done.stdout.splitlines() == ["pip", "-r requirements-report.txt"], done.stderr
+    said = run("make", "--silent", *words, ".venv/.ready", cwd=folder, env=environment())
+    assert said.splitlines() == ["-r requirements.txt"]
+
+
 def test_peers_are_installed_with_the_pip_of_the_environment_and_then_listed(tmp_path):
     """Every optional group of pyproject.toml, by a pip that only says what it is asked."""
     (tmp_path / ".venv").mkdir()
     (tmp_path / "tools").mkdir()
     (tmp_path / "tools/__init__.py").touch()
     (tmp_path / "tools/peers.py").write_text("print('which run')\n", encoding="utf-8")
-    for name in ("Makefile", "requirements.txt"):
+    for name in ("Makefile", *LOCKS):
         shutil.copy(ROOT / name, tmp_path)
-    (tmp_path / ".venv/.ready").touch()
+    for name in INSTALLED:
+        (tmp_path / ".venv" / name).touch()
     said = run(
         *("make", "--silent", "peers", "INSTALL=-c 'import sys; print(*sys.argv[1:])'"),
         cwd=tmp_path,

@@ -4,8 +4,8 @@
 
 onsuccess:
     if os.path.exists(f"{MADE}/report.html"):
-        files = f"{MADE}/report.html (for a browser), {MADE}/report.md"
-        logger.info(f"Report: {files}    Figures: {MADE}/figures/")
+        figures = f"    Figures: {MADE}/figures/" * os.path.exists(f"{MADE}/figures")
+        logger.info(f"Report: {MADE}/report.html (for a browser), {MADE}/report.md{figures}")
 
 
 localrules:
