@@ -2,8 +2,8 @@
 
 pyproject.toml names the direct dependencies. This module pins them, and all that they need, at the
 installed versions: in requirements.txt, those of `make report` alone in requirements-report.txt,
-and for the jobs in environment.yml and workflow/envs/analysis.yml. Conda takes pip's pins from the file itself: `-r` inside it would
-break, because Snakemake copies the file elsewhere.
+and for the jobs in environment.yml and workflow/envs/analysis.yml. Conda takes pip's pins from the
+file itself: `-r` inside it would break, because Snakemake copies the file elsewhere.
 """
 
 import importlib.metadata

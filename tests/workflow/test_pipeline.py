@@ -1,9 +1,11 @@
 """The pipeline through real Snakemake: from nothing to a report, and what each edit runs again."""
 
+import re
 import shutil
 
 import pytest
 
+from measure import ROOT
 from tests.analysis.test_recorded import make
 from tests.bench import read_row
 from tests.workflow.runner import Runner, configure, read_csv
@@ -34,6 +36,14 @@ def test_from_empty_to_a_report(finished_sweep):
         assert (figures / f"a100/float32_online_softmax_{kind}.svg").stat().st_size > 10_000
     assert {r["claim"] for r in read_csv(folder / "results/claims.csv")} >= {"S0-a", "S3-a", "S4-a"}
     assert "\nReport: results/report.html" in Runner(folder).printed()
+
+
+def test_the_readme_of_results_lists_what_a_run_makes(finished_sweep):
+    text = (ROOT / "results/README.md").read_text(encoding="utf-8")
+    first_cells = re.findall(r"^\| (`[^|]+) \|", text, re.MULTILINE)
+    listed = {name for cell in first_cells for name in re.findall(r"`([^`]+?)/?`", cell)}
+    made = {path.name for path in (finished_sweep[0] / "results").iterdir()}
+    assert made == listed - {"recorded"}, "which `make report` makes"
 
 
 EDITED = {  # file -> number of points to which its code belongs
