@@ -2,7 +2,7 @@
 
 `python -m tools.inserts` runs the command of every block of the documents
 
-    <!-- output of: python -m tools.results glance -->
+    <!-- output of: python -m tools.readme points -->
     …
     <!-- end -->
 

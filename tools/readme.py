@@ -4,12 +4,12 @@
 name the command. All numbers are rounded to what a reader remembers; docs/results.md has the rest.
 """
 
-import numpy as np
 import pandas as pd
 
 from analysis import palette, ranking, stats
 from analysis.markdown import counted, number, percent, table
 from analysis.schema import ITEMSIZE, SIZE
+from analysis.stats import eager
 from tools import goals
 from tools.goals import OURS, TORCH
 from tools.inserts import bullets, print_block
@@ -31,13 +31,14 @@ def headline(rows: pd.DataFrame) -> str:
     """Return one sentence on the kernel of this project, on the first recorded GPU."""
     gpu, *_ = goals.order(rows)
     ranks = ranking.rank_variants(rows[rows["gpu"] == gpu])
-    pairs = beside_torch(ranks)
-    level = contested(ranks)
+    mean, level = eager.over_torch(ranking.over_sweeps(ranks), OURS), contested(ranks)
+    if mean is None:
+        return f"`{OURS}` was not timed on the {gpu.upper()}."
     matrices = counted(len(level), "matrix")
     return (
-        f"On an {gpu.upper()}, the softmax of this repository is **{_mean(pairs['graph'])} times "
-        f"as fast as PyTorch's** in CUDA graphs and {_mean(pairs['eager'])} times in eager calls, "
-        f"in the geometric mean of {counted(len(pairs), 'matrix')}. Of {matrices} with a rival "
+        f"On an {gpu.upper()}, the softmax of this repository is **{number(mean.graph, 2)} times "
+        f"as fast as PyTorch's** in CUDA graphs and {number(mean.eager, 2)} times in eager calls, "
+        f"in the geometric mean of {counted(mean.sizes, 'matrix')}. Of {matrices} with a rival "
         f"besides torch, no kernel is more than 1 % faster at {level['met'].sum()}."
     )
 
@@ -62,28 +63,11 @@ def points(rows: pd.DataFrame) -> str:
     return f"{table(HEADS, lines)}\n\n{conditions}"
 
 
-def beside_torch(ranks: pd.DataFrame) -> pd.DataFrame:
-    """Return torch's time over that of `frontier`, in a graph and for an eager caller, by size.
-
-    An eager caller waits for the host or for the GPU, whichever takes longer.
-    """
-    sizes = ranking.over_sweeps(ranks)
-    sizes = sizes.assign(eager_us=sizes[["time_us", "latency_us"]].max(axis=1))
-    ours, torch = (sizes[sizes["variant"] == name].set_index(SIZE) for name in (OURS, TORCH))
-    pairs = ours.join(torch["eager_us"].rename("torch_eager_us"), how="inner")
-    eager = pairs["torch_eager_us"] / pairs["eager_us"]
-    return pd.DataFrame({"graph": pairs["speedup"], "eager": eager})
-
-
 def contested(ranks: pd.DataFrame) -> pd.DataFrame:
     """Return the sizes of the goal `level` where another kernel than torch was timed, too."""
     rivals = ranks[ranks["rank"].notna() & ~ranks["variant"].isin([OURS, TORCH])]
     level = goals.reached(ranks)["level"]
     return level[level.index.isin(pd.MultiIndex.from_frame(rivals[SIZE]))]
-
-
-def _mean(ratios: pd.Series) -> str:
-    return number(float(np.exp(np.log(ratios).mean())), 2)
 
 
 def _long_rows(ranks: pd.DataFrame) -> str:
@@ -121,16 +105,16 @@ def _rivals(ranks: pd.DataFrame) -> str:
 
 def _losses(ranks: pd.DataFrame) -> str:
     """Return where `frontier` is furthest behind, and how often it misses what it aims at."""
-    pairs, worst, meet = beside_torch(ranks), contested(ranks)[:1], goals.reached(ranks)["meet"]
+    worst, meet = contested(ranks)[:1], goals.reached(ranks)["meet"]
+    mean = eager.over_torch(ranking.over_sweeps(ranks), OURS)
     behind = ", ".join(
         f"{percent(size['value'] - 1, 1)} behind at {goals.point(size)}"
         for size in worst.reset_index().to_dict("records")
     )
-    matrices = counted(len(pairs), "matrix")
-    slower = int((pairs["eager"] < 1 / goals.LEVEL_WITH).sum())
+    called = f"{mean.slower} of {counted(mean.sizes, 'matrix')}" if mean else "no matrix"
     return (
-        f"**Losses.** `{OURS}` is at worst {behind}. Called eagerly, it is slower than torch at "
-        f"{slower} of {matrices}, small ones, because its launch costs the host more. "
+        f"**Losses.** `{OURS}` is at worst {behind}. At {called}, small ones, its kernel is faster "
+        f"than torch's and an eager call is slower, because its launch costs the host more. "
         f"With few long rows it reaches its goal, 95 % of what a kernel can do whose blocks must "
         f"meet, at {meet['met'].sum()} of {len(meet)}."
     )

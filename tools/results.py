@@ -1,9 +1,9 @@
-"""Print what README.md, docs/results.md and docs/special_rows.md say of the recorded rows.
+"""Print what docs/results.md and docs/special_rows.md say of the recorded rows.
 
 Every number is printed, losses included.
 
-`python -m tools.results glance` prints one block, and `make docs` puts it between the comments that
-name the command.
+`python -m tools.results summary` prints one block, and `make docs` puts it between the comments
+that name the command.
 """
 
 import re
@@ -29,80 +29,13 @@ BACKWARDS = ("softmax_backward", "log_softmax_backward")
 MARKS = ["\\* timed on another board than most of its matrix", *map(" ".join, MARKED.items())]
 NOTE = f"In brackets: 95 % intervals; {'; '.join(MARKS)}."
 ABSENT = "not recorded"
-ROOFLINE = "docs/explanation/method.md#few-long-rows"
-PLACE = ["op", "dtype", "M", "N"]
-# Points of README.md, beside the worst one.
-GLANCE = (
-    ("softmax", "bfloat16", 1024, 65536),
-    ("softmax", "float32", 1024, 4096),
-    ("softmax", "bfloat16", 16384, 1024),
-    ("softmax", "float32", 1024, 256),
-    ("softmax", "float16", 1, 1246828),  # few long rows
-    ("softmax", "float16", 257477, 373),  # odd N
-)
+ROOFLINE = "explanation/method.md#few-long-rows"
 
 
 def recorded() -> pd.DataFrame:
     """Return the recorded rows of all GPUs, collected as a report collects them."""
     tables = sorted((ROOT / "data/recorded").glob("*/*.csv"))
     return frame.from_rows(merge.collected_rows([], tables))
-
-
-def glance(rows: pd.DataFrame) -> str:
-    """Return a line for each point of GLANCE, and for the one where `frontier` is furthest behind.
-
-    The columns are of the first GPU; each further GPU has one, for what differs there. Points that
-    no GPU has are left out.
-    """
-    ranks, (gpu, *others) = ranking.rank_variants(rows), order(rows)
-    worst = goals.reached(ranks[ranks["gpu"] == gpu])["level"][:1].reset_index()
-    ranks = ranking.over_sweeps(ranks)
-    worst, measured = (list(map(tuple, of[PLACE].to_numpy())) for of in (worst, ranks))
-    lines = []
-    points = [*(each for each in GLANCE if each not in worst), *worst]
-    for where in (each for each in points if each in measured):
-        part = _matrix(ranks, gpu, where)
-        cells = _fastest(part) if len(part) else [ABSENT, "", "", "", "", ""]
-        beside = [_beside(part, _matrix(ranks, other, where)) for other in others]
-        lines.append(["{2}x{3}".format(*where), where[1], *cells, *beside])
-    heads = ["M x N", "dtype", "torch", "fastest", "its time", "over torch", "of a copy"]
-    text = table([*heads, f"`{OURS}`", *(f"on {each.upper()}" for each in others)], lines, "points")
-    last = f" `{OURS}` is furthest behind in the last line." * len(worst)
-    return f"{text}\n\nRows of {gpu.upper()}.{last} {NOTE}"
-
-
-def _matrix(ranks: pd.DataFrame, gpu: str, where: tuple) -> pd.DataFrame:
-    """Return the variants at a point of GLANCE, the fastest first."""
-    fits = (ranks[["gpu", *PLACE]] == [gpu, *where]).all(axis=1)
-    return ranks[fits].sort_values("rank")
-
-
-def _fastest(part: pd.DataFrame) -> list[str]:
-    """Return torch, the best set, its time, its speed, its share of a copy, and `frontier`."""
-    first, ties = part.iloc[0], part["in_best_set"].sum() - 1
-    others = f", tie with {ties}" if ties > 0 else ""
-    others = ", no winner" if first["no_winner"] else others
-    own = part[part["variant"] == OURS]
-    return [
-        f"{first['torch_us']:.1f} µs",
-        f"`{first['variant']}`{others}",
-        f"{first['time_us']:.1f} µs",
-        _cell(first),
-        percent(first["of_copy"]),
-        _cell(own.iloc[0]) if len(own) else ABSENT,
-    ]
-
-
-def _beside(part: pd.DataFrame, other: pd.DataFrame) -> str:
-    """Return what another GPU says: "" where a variant of the best set is in it there, too."""
-    if other.empty:
-        return ABSENT
-    best = [set(each.loc[each["in_best_set"], "variant"]) for each in (part, other)]
-    first, own = other.iloc[0], other[other["variant"] == OURS]
-    if best[0] & best[1] and (OURS in best[0]) == (OURS in best[1]):
-        return ""
-    ours = f", `{OURS}` {_cell(own.iloc[0])}" if len(own) and first["variant"] != OURS else ""
-    return f"`{first['variant']}` {_cell(first)}{ours}"
 
 
 def summary(rows: pd.DataFrame) -> str:
@@ -267,7 +200,7 @@ def _cell(row: pd.Series) -> str:
     return f"{with_interval(*row[SPEEDUP])}{board}{frame.mark(row['flags'])}"
 
 
-BLOCKS = {"glance": glance, "summary": summary, "claims": claim_list, "goals": goal_table}
+BLOCKS = {"summary": summary, "claims": claim_list, "goals": goal_table}
 BLOCKS |= {
     "rivals": goals.rivals,
     "carries": carries,

@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 from PIL import Image, PngImagePlugin
 
-from analysis.schema import OTHER_BOARD
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of
 from tools import figures, goals, record, results
@@ -36,28 +35,6 @@ def test_a_gpu_with_all_sweeps_comes_before_a_newer_one_that_lacks_some(rows):
     assert "Missing sweeps: none." in lines[0]
     assert "of 1 board, 2026-11-20, torch" in lines[0]
     assert "Missing sweeps: online_softmax, fused_softmax, " in lines[1]
-
-
-def test_the_table_of_the_readme_says_what_another_gpu_says_otherwise(rows):
-    head, _, *lines = results.glance(rows).splitlines()
-    assert head.endswith(f"| `{OURS}` | on H200 |")
-    assert lines[0].startswith("| 1024x65536 | bfloat16 | ")
-    assert " | `peer_liger` | " in lines[0]
-    assert lines[0].split(" | ")[-1].startswith(f"`{OURS}` 1.500 [")
-    assert "1024x4096" not in results.glance(rows), "which no GPU has"
-    moved = recorded(PEERS | {"peer_quack": 1.1}, "peers", "h200")
-    moved.loc[moved["variant"] == OURS, ["ranked", "unranked_by"]] = "false", OTHER_BOARD
-    line = results.glance(pd.concat([recorded(PEERS, "peers", "h100"), moved])).splitlines()[2]
-    assert line.endswith("|  |"), "its own board does not keep it from ranking"
-    same = pd.concat([recorded(PEERS, "peers", gpu) for gpu in ("h100", "h200")])
-    assert results.glance(same).splitlines()[2].endswith("] |  |")
-
-
-def test_the_matrix_furthest_behind_is_the_last_line_wherever_it_stood():
-    lost, won = {"sweep": "peers", "gpu": "h100"}, {"n": 4096, "dtype": "float32"}
-    parts = [recorded(LOST, **lost), recorded(PEERS, **lost, **won)]
-    table = results.glance(pd.concat(parts)).split("\n\n")[0]
-    assert [line.split()[1] for line in table.splitlines()[2:]] == ["1024x4096", "1024x65536"]
 
 
 def test_a_sweep_of_fewer_replicates_is_named():

@@ -1,0 +1,37 @@
+"""The page for those who doubt the numbers: its lines of pandas print what the page shows."""
+
+import re
+import subprocess
+import sys
+
+from analysis import ranking
+from measure import ROOT
+from tests.docs.test_commands import fences
+from tools import goals, results
+
+PAGE = ROOT / "docs/howto/check_us.md"
+
+
+def fence(language: str) -> str:
+    (text,) = (text for name, text in fences(PAGE) if name == language)
+    return text
+
+
+def test_the_lines_of_pandas_print_what_the_page_shows():
+    said = subprocess.check_output(
+        [sys.executable, "-c", fence("python")], cwd=ROOT, text=True, encoding="utf-8"
+    )
+    assert said == fence("text")
+    assert len(fence("python").splitlines()) <= 12
+
+
+def test_they_agree_with_the_ranking():
+    """The ranking joins replicates and widens intervals, and its values are the same."""
+    rows = results.recorded().query("gpu == 'h100' and sweep == 'random'")
+    ranks = ranking.rank_variants(rows)
+    level = goals.reached(ranks)["level"]
+    mean = goals.mean_of(list(goals.leads(ranks, {goals.TORCH}).values()))
+    numbers = re.findall(r"[\d.]+", fence("text"))
+    assert mean.startswith(numbers[0])
+    assert [str(level["met"].sum()), str(len(level))] == numbers[2:4]
+    assert numbers[4] == f"{level['value'].max():.3f}"
