@@ -15,7 +15,7 @@ from analysis.merge import keep_newest, mark_ranked
 from kernels import split_config
 
 POINT = list(schema.POINT)
-# From worst to best.
+# The worst class first.
 CLASSES = ("broke", "slower", "unclear", "same", "faster", "works now", "ok in neither")
 BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS, NEITHER = CLASSES
 # Kernels are compared only where these are equal: boards, versions, measuring code, input.
@@ -23,7 +23,7 @@ CONDITIONS = ("gpu_name", "gpu_uuid", *schema.VERSIONS, *schema.BASELINE_STATE)
 CONDITIONS += ("measure_sha256", "seed", "blocks")
 # A folder of rows has rows of several values of these, of which a run takes one.
 BESIDE = ("seed", "blocks", "fingerprint")
-# Where one of these differs, the times of torch differ too, and it is no control.
+# Conditions of torch's own times: if one differs, torch is no control.
 OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", *schema.BASELINE_STATE, "seed"}
 WIDE = "the interval is wide: measure both with more `replicates`"
 BY_CHANCE = "of so many points, one may differ so by chance: measure both with more `replicates`"
@@ -113,13 +113,13 @@ def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -
     Raises InputError when they share no point or, unless `allow`, a condition differs.
     """
     points = [pd.MultiIndex.from_frame(run[POINT]).unique() for run in (old, new)]
-    both = points[0].intersection(points[1]).sort_values()
-    if both.empty:
+    shared = points[0].intersection(points[1]).sort_values()
+    if shared.empty:
         raise InputError(
             f"no point in common: OLD has {_has(old)}; NEW has {_has(new)}; "
             "compare runs of one GPU and one sweep"
         )
-    differences = _differences(old, new, both)
+    differences = _differences(old, new, shared)
     if differences and not allow:
         raise InputError(
             f"OLD and NEW were not measured alike: {describe(differences)}; measure both alike, or "
@@ -127,18 +127,18 @@ def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -
         )
     paired = not OF_TORCH & set(differences)
     if paired:
-        both = both[~both.isin(pd.MultiIndex.from_frame(old.loc[is_baseline(old), POINT]))]
-    if both.empty:
+        shared = shared[~shared.isin(pd.MultiIndex.from_frame(old.loc[is_baseline(old), POINT]))]
+    if shared.empty:
         torch = ", ".join(distinct(old["baseline"]))
         raise InputError(
             f"the only points in common are of {torch}, over which the ratios are taken; "
             "compare runs of a kernel"
         )
-    return Comparison(old, new, judge(old, new, both, limits, paired), differences, paired)
+    return Comparison(old, new, judge(old, new, shared, limits, paired), differences, paired)
 
 
 def judge(
-    old: pd.DataFrame, new: pd.DataFrame, both: pd.MultiIndex, limits: Limits, paired: bool
+    old: pd.DataFrame, new: pd.DataFrame, shared: pd.MultiIndex, limits: Limits, paired: bool
 ) -> pd.DataFrame:
     """Return one line per shared point, worst first, with the point as its index.
 
@@ -154,7 +154,7 @@ def judge(
         )
     controls = pd.concat([old, new], ignore_index=True)
     old, new = (
-        stats.point_estimates(run, controls, paired).set_index(POINT).loc[both]
+        stats.point_estimates(run, controls, paired).set_index(POINT).loc[shared]
         for run in (old, new)
     )
     table = _unjudged(old, new)
@@ -198,8 +198,8 @@ def _verdicts(ratios: list[stats.Estimate], limits: Limits) -> Iterator[tuple[st
     """
     margin = math.log1p(limits.margin)
     differs = stats.benjamini_hochberg(ratio.p_beyond(margin) for ratio in ratios) <= limits.rate
-    same = stats.benjamini_hochberg(ratio.p_within(margin) for ratio in ratios) <= limits.rate
-    for ratio, is_different, is_same in zip(ratios, differs, same, strict=True):
+    equal = stats.benjamini_hochberg(ratio.p_within(margin) for ratio in ratios) <= limits.rate
+    for ratio, is_different, is_same in zip(ratios, differs, equal, strict=True):
         low, high = map(math.log, ratio.bounds)
         if is_different:
             yield (FASTER if ratio.log > 0 else SLOWER), ""
@@ -267,11 +267,11 @@ def counts(changes: pd.DataFrame) -> str:
     return f"{md.counts(changes['change'], CLASSES)} of {md.counted(len(changes), 'point')}"
 
 
-def _differences(old: pd.DataFrame, new: pd.DataFrame, both: pd.MultiIndex) -> dict:
+def _differences(old: pd.DataFrame, new: pd.DataFrame, shared: pd.MultiIndex) -> dict:
     """Return the conditions whose values at a point, over all replicates, differ between runs."""
     differences = {}
     for name in CONDITIONS:
-        texts = (_values(run, name).reindex(both, fill_value="") for run in (old, new))
+        texts = (_values(run, name).reindex(shared, fill_value="") for run in (old, new))
         # An empty value is unknown: of a row that crashed, or of a package that a kernel lacks.
         if pairs := sorted({(a, b) for a, b in zip(*texts, strict=True) if a and b and a != b}):
             differences[name] = pairs
@@ -281,15 +281,15 @@ def _differences(old: pd.DataFrame, new: pd.DataFrame, both: pd.MultiIndex) -> d
 def _values(run: pd.DataFrame, name: str) -> pd.Series:
     """Return the different values of a column at each point, as text."""
     texts = run[name].map(lambda v: f"{v:.15g}" if isinstance(v, float) else v)
-    known = run.assign(text=texts)[~texts.isin(["", "nan"])]
-    return known.groupby(POINT)["text"].agg(lambda part: " and ".join(sorted(set(part))))
+    filled = run.assign(text=texts)[~texts.isin(["", "nan"])]
+    return filled.groupby(POINT)["text"].agg(lambda part: " and ".join(sorted(set(part))))
 
 
 def describe(differences: dict) -> str:
     """Return `driver 570 in OLD, 580 in NEW` for every difference, hashes shortened."""
     return "; ".join(
-        f"{name} {_short(old)} in OLD, {_short(new)} in NEW" + (" and others" if rest else "")
-        for name, ((old, new), *rest) in differences.items()
+        f"{name} {_short(old)} in OLD, {_short(new)} in NEW" + (" and others" if further else "")
+        for name, ((old, new), *further) in differences.items()
     )
 
 

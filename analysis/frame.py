@@ -98,8 +98,8 @@ def distinct(values: pd.Series) -> list[str]:
 
 def days(rows: pd.DataFrame) -> str:
     """Return the first and the last day of rows: `2026-11-22 to 2026-11-23`, or the only one."""
-    found = distinct(rows["started_at"].str[:10])
-    return " to ".join(dict.fromkeys([*found[:1], *found[-1:]]))
+    dates = distinct(rows["started_at"].str[:10])
+    return " to ".join(dict.fromkeys([*dates[:1], *dates[-1:]]))
 
 
 def different_words(texts: pd.Series) -> str:

@@ -31,10 +31,10 @@ def merge_rows(paths: Iterable[Path], sweep: str, output: Path) -> int:
         else:
             entries.append((row | {"sweep": sweep, "origin": "measured"}, path))
     if broken:
-        (_, first), *others = broken.items()
-        named = " ".join(str(path) for path, _ in others[:NAMED])
-        more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
-        raise InputError(f"{first}. Refused as well: {named}{more}" if others else str(first))
+        (_, first), *further = broken.items()
+        named = " ".join(str(path) for path, _ in further[:NAMED])
+        more = f" and {len(further) - NAMED} more" if len(further) > NAMED else ""
+        raise InputError(f"{first}. Refused as well: {named}{more}" if further else str(first))
     merged = _sorted(entries)
     row_files.write(output, row_files.csv_text((*schema.SOURCE_COLUMNS, *schema.COLUMNS), merged))
     return len(merged)

@@ -34,7 +34,7 @@ UNTRIED = ("ok", "interpreted", "unavailable")
 WRONG_ELSEWHERE = "incorrect"  # the reason in `unranked_by` of a variant that is wrong in a sweep
 NO_RIVAL, NOTHING_ELSE = "only torch was timed beside it", "nothing else was timed"
 BETWEEN_SWEEPS = 0.02  # relative, of a speed-up, where no variant is in two sweeps
-MIN_MATRICES = 20  # of a performance profile; a share of fewer says little
+MIN_MATRICES = 20  # a performance profile needs them: a share of fewer says little
 
 
 def rank_variants(measurements: pd.DataFrame) -> pd.DataFrame:
@@ -153,9 +153,9 @@ def _contest(places: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     favourite that fails at a size is not missing: it has lost.
     """
     torch = set(table["baseline"])
-    size, others = [places[name] for name in SIZE], ~places["variant"].isin(torch)
+    size, rivals = [places[name] for name in SIZE], ~places["variant"].isin(torch)
     first = places["variant"].where(places["rank"] == 1).groupby(size).transform("first")
-    raced = (others & (places["variant"] != first)).groupby(size).transform("any")
+    raced = (rivals & (places["variant"] != first)).groupby(size).transform("any")
     alone = np.where(first.isin(torch), NOTHING_ELSE, NO_RIVAL)
     places["no_winner"] = np.where(raced, "", alone)
     tried = table[is_ranked(table, any_board=True) | ~table["status"].isin(UNTRIED)]
@@ -163,9 +163,9 @@ def _contest(places: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
         wins = part["variant"].value_counts()
         favourites = sorted(wins.index[wins == wins.max()], key=palette.order)
         inside = (places[CONTEST] == list(key)).all(axis=1)
-        known = tried.loc[tried["variant"].isin(favourites), SIZE]
-        known = pd.MultiIndex.from_frame(places[SIZE]).isin(pd.MultiIndex.from_frame(known))
-        missing = inside & raced & ~known
+        tried_at = tried.loc[tried["variant"].isin(favourites), SIZE]
+        present = pd.MultiIndex.from_frame(places[SIZE]).isin(pd.MultiIndex.from_frame(tried_at))
+        missing = inside & raced & ~present
         places.loc[missing, "no_winner"] = f"{favourites[0]}, the usual winner, was not timed"
     return places.assign(in_best_set=places["in_best_set"] & (places["no_winner"] == ""))
 
@@ -207,20 +207,21 @@ def _rank(rows: pd.DataFrame, between: float = 0.0) -> dict[str, tuple]:
     estimates: dict[str, dict[int, list[stats.Estimate]]] = defaultdict(lambda: defaultdict(list))
     for row in rows[[*stats.Estimate._fields, "variant", "matrix"]].to_dict("records"):
         estimates[row["variant"]][row["matrix"]].append(stats.estimate(row))
-    found = {
+    by_matrix = {
         variant: {matrix: stats.geometric_mean(several) for matrix, several in matrices.items()}
         for variant, matrices in estimates.items()
     }
-    speeds = {name: stats.geometric_mean(matrices.values()) for name, matrices in found.items()}
-    first, *others = sorted(speeds, key=lambda name: (-speeds[name].log, name))
+    speeds = {name: stats.geometric_mean(matrices.values()) for name, matrices in by_matrix.items()}
+    first, *followers = sorted(speeds, key=lambda name: (-speeds[name].log, name))
     lines = {first: (1.0, 1.0, math.nan, math.nan, len(speeds), math.nan)}
-    for rank, name in enumerate(others, start=2):
-        same = [found[first][m].over(found[name][m]) for m in found[first].keys() & found[name]]
-        behind = stats.geometric_mean(same) if same else speeds[first].over(speeds[name])
-        if not same:
+    for rank, name in enumerate(followers, start=2):
+        common = by_matrix[first].keys() & by_matrix[name]
+        paired = [by_matrix[first][m].over(by_matrix[name][m]) for m in common]
+        behind = stats.geometric_mean(paired) if paired else speeds[first].over(speeds[name])
+        if not paired:
             behind = behind._replace(variance=behind.variance + 2 * between)
         # the means of all matrices order the variants; in those that both have, it may be ahead
-        p = behind.p_beyond(math.log1p(stats.TIE)) * len(others) if behind.log > 0 else 1.0
+        p = behind.p_beyond(math.log1p(stats.TIE)) * len(followers) if behind.log > 0 else 1.0
         lines[name] = (float(rank), behind.value, *behind.interval, len(speeds), min(1.0, p))
     return lines
 
@@ -234,8 +235,8 @@ def profile(table: pd.DataFrame) -> pd.DataFrame:
     91, 2002).
     """
     compete = table.groupby(SIZE)["competitors"].transform("max") > 1
-    known = table["rank"].notna() | ~table["status"].isin(UNTRIED)
-    lines = table[compete & known].sort_values("rank").drop_duplicates([*SIZE, "variant"])
+    decided = table["rank"].notna() | ~table["status"].isin(UNTRIED)
+    lines = table[compete & decided].sort_values("rank").drop_duplicates([*SIZE, "variant"])
     return lines.set_index([*SIZE, "variant"])["behind_best"].fillna(math.inf).unstack("variant")
 
 
@@ -259,8 +260,8 @@ def write(measurements: pd.DataFrame, output: Path) -> None:
     frame.write(output, table)
 
 
-def highlighted(table: pd.DataFrame, most: int) -> list[str]:
-    """Return torch, and the `most` other variants that are in the best set at the most sizes.
+def highlighted(table: pd.DataFrame, count: int) -> list[str]:
+    """Return torch, and the `count` other variants that are in the best set at the most sizes.
 
     They come in the order of the palette. `table`: as of `rank_variants`.
     """
@@ -268,4 +269,4 @@ def highlighted(table: pd.DataFrame, most: int) -> list[str]:
     wins = table["in_best_set"] & ~table["variant"].isin(torch)
     counts = table.loc[wins, "variant"].value_counts()
     best = sorted(counts.index, key=lambda name: (-counts[name], palette.order(name)))
-    return sorted({*best[:most], *torch} & set(table["variant"]), key=palette.order)
+    return sorted({*best[:count], *torch} & set(table["variant"]), key=palette.order)

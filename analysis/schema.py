@@ -16,10 +16,10 @@ from measure.row import (  # noqa: F401
 # Merging writes these columns before those of a row. The origin is `measured` by this run, or
 # `recorded` (data/recorded/).
 SOURCE_COLUMNS = ("sweep", "origin")
-# What the variants of one matrix share, in merged rows.
+# Columns that the variants of one matrix share, in merged rows.
 SWEEP_MATRIX = [*SOURCE_COLUMNS, *MATRIX]
 
-# What the variants of one size share, over all sweeps and inputs.
+# Columns that the variants of one size share, over all sweeps and inputs.
 SIZE = ["origin", "gpu", "op", "dtype", "M", "N"]
 
 # Collecting adds whether the row ranks (`true` or `false`), what excludes it from the ranking, and
@@ -91,8 +91,8 @@ MARKS = {
 # one wrong result outweighs any number of right ones, and says more than a crash.
 SEVERITY = (
     *("ok", "interpreted"),
-    *("unavailable", "out_of_memory", "timeout"),  # what the machine lacked
-    *("unsupported", "compile_error", "crash"),  # what the kernel cannot do
+    *("unavailable", "out_of_memory", "timeout"),  # the machine lacked something
+    *("unsupported", "compile_error", "crash"),  # the kernel cannot do it
     "incorrect",
 )
 # Statuses that other processes, or a package that is not installed yet, may have caused. They say
@@ -110,7 +110,7 @@ OVER_PROCESSES = {
 # The interval of eager calls reaches over those of all processes: no control shows how much the
 # host's time varies between processes.
 OVER_PROCESSES |= {"eager_speedup_low": "min", "eager_speedup_high": "max"}
-# What a process that ends `ok` has timed: its variant, beside torch and the roofline.
+# Columns that a process fills if it ends `ok`: it has timed torch and the roofline, too.
 TIMED = ("time_us", "torch_us", "copy_us", "speedup", "speedup_low", "speedup_high", "of_copy")
 
 _FINITE = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"

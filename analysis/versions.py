@@ -60,13 +60,13 @@ def version_of(columns: Sequence[str], first: Row) -> int:
     if "schema_version" not in columns:
         shown = (version for version, name in SHOWN_BY.items() if name in columns)
         return next(shown, 1 if "rival" in columns else 2)
-    given = first.get("schema_version", str(SCHEMA_VERSION))
-    if not (given.isascii() and given.isdecimal()) or not 1 <= int(given) <= SCHEMA_VERSION:
+    stated = first.get("schema_version", str(SCHEMA_VERSION))
+    if not (stated.isascii() and stated.isdecimal()) or not 1 <= int(stated) <= SCHEMA_VERSION:
         raise ValueError(
-            f"schema_version is {given!r}, and this code reads 1 to {SCHEMA_VERSION}; update the "
+            f"schema_version is {stated!r}, and this code reads 1 to {SCHEMA_VERSION}; update the "
             "project if a newer one wrote the file"
         )
-    return int(given)
+    return int(stated)
 
 
 def upgraded(row: Row, version: int) -> Row:

@@ -6,4 +6,4 @@ depends on a workflow, or on the use of the row.
 
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent  # of the project
+ROOT = Path(__file__).resolve().parent.parent  # the project's folder

@@ -21,7 +21,7 @@ from .replicate import read_first
 from .row import check_writable, write_row
 from .status import RIGHT, Status
 
-MAX_PID = 2**22  # of Linux
+MAX_PID = 2**22  # the largest of Linux
 
 
 def parser() -> argparse.ArgumentParser:
@@ -118,7 +118,7 @@ def _writing(output: Path) -> Iterator[None]:
         raise NoRow(f"cannot write {output}: {error.strerror}") from error
 
 
-# What a person who measures by hand sees: each line if the row has a value of this column.
+# Lines for a person who measures by hand, each shown if the row has a value of its column.
 SUMMARY = (
     ("variant", "{variant}  {M} x {N} {dtype} ({distribution})  on {gpu_name} [{gpu}]"),
     ("status", "  status      {status}{message}"),

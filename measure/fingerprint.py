@@ -27,7 +27,7 @@ from .row import SCHEMA
 
 # Distributions that compile or run any point: the copy beside it is in Triton and in CUDA C++.
 COMMON = ("torch", "triton", "cuda-core", "nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
-MODULES = {"torch", "triton", "cuda"}  # of COMMON, as variants import them
+MODULES = {"torch", "triton", "cuda"}  # the names by which variants import COMMON
 PINS = ROOT / "environment.yml"
 DIGITS = 8
 UNMEASURED = {"__main__.py", "profile.py"}  # modules of measure/ that no point loads
@@ -91,13 +91,13 @@ def peer_distributions(variant: str) -> list[str]:
 
     A package that is not installed is named as the variant imports it, with hyphens.
     """
-    others = kernels.packages(variant) - sys.stdlib_module_names - MODULES - {"kernels"}
-    if not others:
+    modules = kernels.packages(variant) - sys.stdlib_module_names - MODULES - {"kernels"}
+    if not modules:
         return []
     from importlib import metadata
 
     owners = metadata.packages_distributions()  # reads all that is installed: 0.3 s
-    names = {name for module in others for name in owners.get(module, [module.replace("_", "-")])}
+    names = {name for module in modules for name in owners.get(module, [module.replace("_", "-")])}
     return sorted(names)
 
 

@@ -107,8 +107,8 @@ def rotation_length(call_bytes: int, cache_bytes: int) -> int:
 def rotation(point: Point, device: Device, first: Inputs) -> list[CallBuffers]:
     """Return the buffers of every call of a rotation; the first call reads ``first``."""
     count = rotation_length(point.call_bytes, device.cache_bytes)
-    others = [draw_at(point, first[0].device, index) for index in range(1, count)]
-    return [(*inputs, empty_out(point.op, inputs)) for inputs in (first, *others)]
+    further = [draw_at(point, first[0].device, index) for index in range(1, count)]
+    return [(*inputs, empty_out(point.op, inputs)) for inputs in (first, *further)]
 
 
 def draw_at(point: Point, device: torch.device, index: int) -> Inputs:

@@ -36,8 +36,8 @@ def measure(point: Point, journal: Journal, first_row: dict | None = None) -> li
     recording the controls fails. Any later exception becomes the status of the row.
     """
     _refuse_another_plan(point)
-    known = replicate.reusable(first_row) if first_row else None
-    if known and first_row["status"] != Status.OK:
+    reused = replicate.reusable(first_row) if first_row else None
+    if reused and first_row["status"] != Status.OK:
         journal.row |= replicate.repeated(first_row)
         return []
     torch.manual_seed(point.seed)
@@ -51,7 +51,7 @@ def measure(point: Point, journal: Journal, first_row: dict | None = None) -> li
     # before the import, in which a module may replace functions
     replaced = tamper.watch(device, point.operation)
     try:
-        return _Run(point, device, journal, replaced, known).samples()
+        return _Run(point, device, journal, replaced, reused).samples()
     except Ended as end:
         row.update(status=end.status, message=end.message)
     # SystemExit: a kernel that calls sys.exit() has not measured anything either
@@ -68,11 +68,11 @@ def _refuse_another_plan(point: Point) -> None:
     planned = fingerprint.without_attempt(point.fingerprint)
     if planned and planned != fingerprint.fingerprint(point.variant, point.op):
         versions = fingerprint.versions(point.variant).items()
-        here = ", ".join(f"{name} {version}" for name, version in versions if version)
+        installed = ", ".join(f"{name} {version}" for name, version in versions if version)
         raise NoRow(
-            f"the row was planned for other code or packages than this process has ({here}). If a "
-            "file was edited meanwhile, call again; else install the same packages where Snakemake "
-            "runs, or no torch there, and call again"
+            f"the row was planned for other code or packages than this process has ({installed}). "
+            "If a file was edited meanwhile, call again; else install the same packages where "
+            "Snakemake runs, or no torch there, and call again"
         )
 
 
@@ -82,8 +82,8 @@ class _Run(NamedTuple):
     point: Point
     device: Device
     journal: Journal
-    replaced: Callable[[], str | None]  # of ``tamper.watch``
-    known: FirstReplicate | None  # of a further replicate
+    replaced: Callable[[], str | None]  # made by ``tamper.watch``
+    reused: FirstReplicate | None  # None for replicate 1
 
     def samples(self) -> list[tuple]:
         """Run all stages; return the samples of timed blocks."""
@@ -100,8 +100,8 @@ class _Run(NamedTuple):
             from . import compiled_stats  # needs cuda.bindings
 
             row |= compiled_stats.first_call(variant.name, point.op, call, first)
-        if self.known:
-            accuracies, row["message"], flags = [], self.known.message, self.known.flags
+        if self.reused:
+            accuracies, row["message"], flags = [], self.reused.message, self.reused.flags
         else:
             accuracies = [self._check(call, first)]
             flags = {"edge_cases"} if row["message"] else set()
@@ -112,10 +112,10 @@ class _Run(NamedTuple):
 
         stage("drawing buffers")
         rotation = inputs.rotation(point, self.device, first)
-        timed = timing.time_variant(point, self.device, call, rotation, self.journal, self.known)
+        timed = timing.time_variant(point, self.device, call, rotation, self.journal, self.reused)
         stage("correctness check after timing")
         _end_if_wrong("integrity", self.replaced())
-        recheck_timed = recheck.check_three_rows if self.known else recheck.check_timed
+        recheck_timed = recheck.check_three_rows if self.reused else recheck.check_timed
         accuracies.append(recheck_timed(point, timed.clock))
         _end_if_wrong("integrity", self.replaced())  # the check may have given the kernel a chance
         row |= correctness.worst(accuracies).columns()
@@ -190,10 +190,10 @@ def _compile_only(variant: kernels.Variant, call: Call, point: Point, row: dict)
     row["compile_s"] = time.perf_counter() - begin
     one = torch.empty(1, point.N, dtype=dtype).expand(size)
     reason = variant.unsupported(one) or "it is not timed without a GPU"
-    what = f"; compiled for {' and '.join(compiled)} without error" if compiled else ""
+    outcome = f"; compiled for {' and '.join(compiled)} without error" if compiled else ""
     if compiled and (beyond := sorted(set(ARCHITECTURES) - set(compiled))):
-        what += f", beyond the limits of {' and '.join(beyond)}"
-    raise Ended(Status.UNSUPPORTED, f"{reason}{what}")
+        outcome += f", beyond the limits of {' and '.join(beyond)}"
+    raise Ended(Status.UNSUPPORTED, f"{reason}{outcome}")
 
 
 def _end_if_wrong(check: str, problem: str | None) -> None:

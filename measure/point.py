@@ -42,7 +42,7 @@ class Point:
     timeout_s: float = 120.0  # after which the process of the point is killed
     files: tuple[str, ...] = ()  # kernels from outside kernels/
     operation_files: tuple[str, ...] = ()  # operations from outside operations/
-    fingerprint: str = ""  # for which the row was planned; "": for the current code and packages
+    fingerprint: str = ""  # the row was planned for it; "": for the current code and packages
 
     def __post_init__(self):
         for name in ("files", "operation_files"):  # JSON and argparse give a list
@@ -56,15 +56,15 @@ class Point:
             value = getattr(self, name)
             if value not in allowed:
                 raise BadPoint(f"unknown {name} {value!r}{nearest(value, allowed)}")
-        for name, least in (("M", 1), ("N", 1), ("blocks", MIN_BLOCKS), ("replicate", 1)):
+        for name, lowest in (("M", 1), ("N", 1), ("blocks", MIN_BLOCKS), ("replicate", 1)):
             value = getattr(self, name)
-            if type(value) is not int or value < least:
-                raise BadPoint(f"{name} = {value!r}: a whole number of at least {least} is needed")
+            if type(value) is not int or value < lowest:
+                raise BadPoint(f"{name} = {value!r}: a whole number of at least {lowest} is needed")
         if self.M * self.N > MAX_ELEMENTS:
             raise BadPoint(f"M·N = {self.M * self.N}: at most {MAX_ELEMENTS} elements (2^59)")
-        for name, most in (("blocks", MAX_BLOCKS), ("replicate", MAX_REPLICATES)):
-            if getattr(self, name) > most:
-                raise BadPoint(f"{name} = {getattr(self, name)}: at most {most}")
+        for name, highest in (("blocks", MAX_BLOCKS), ("replicate", MAX_REPLICATES)):
+            if getattr(self, name) > highest:
+                raise BadPoint(f"{name} = {getattr(self, name)}: at most {highest}")
         if not 0 <= self.seed < 2**32:
             raise BadPoint(f"seed = {self.seed!r}: a whole number from 0 to {2**32 - 1} is needed")
         if not 0 < self.timeout_s <= MAX_TIMEOUT_S:

@@ -81,12 +81,12 @@ def versions(variant: str) -> dict:
 def switches(is_cpu: bool) -> str:
     """Return "NAME=value …" of the environment variables that can move the baseline, or "none"."""
     names = CPU_SWITCHES if is_cpu else GPU_SWITCHES
-    given = (
+    settings = (
         f"{name}={shlex.quote(value)}"
         for name, value in sorted(os.environ.items())
         if name in names or (name.startswith(SWITCH_PREFIXES) and not name.endswith(NO_SWITCHES))
     )
-    return one_line(" ".join(given) or "none")
+    return one_line(" ".join(settings) or "none")
 
 
 def _cuda_versions() -> dict:

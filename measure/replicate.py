@@ -33,9 +33,9 @@ def read_first(path: Path, point: Point) -> dict:
     except (OSError, ValueError) as error:
         raise BadPoint(f"--checked {path}: {error}") from error
     for name in row.IDENTITY:
-        wanted = 1 if name == "replicate" else getattr(point, name)
-        if first_row[name] != wanted:
-            raise BadPoint(f"--checked {path}: its {name} is {first_row[name]!r}, not {wanted!r}")
+        expected = 1 if name == "replicate" else getattr(point, name)
+        if first_row[name] != expected:
+            raise BadPoint(f"--checked {path}: its {name} is {first_row[name]!r}, not {expected!r}")
     return first_row
 
 

@@ -51,7 +51,7 @@ PATH += "{variant}.{fingerprint}.{replicate}.csv"
 # Begins what the message says of a row with the flag edge_cases: the values, and what is wrong.
 WRONG_ON = "wrong on special values: "
 
-MAX_ELEMENTS = 2**59  # of a matrix; the bytes of three of them fit in 64 bits
+MAX_ELEMENTS = 2**59  # the bytes of three matrices of this size fit in 64 bits
 
 SAMPLE_COLUMNS = ("block", "order", "series", "time_us")
 _MESSAGE_LENGTH = 500  # a compiler's message can be pages; the log has the rest

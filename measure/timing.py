@@ -45,14 +45,14 @@ def time_variant(
     call: Call,
     rotation: list[CallBuffers],
     journal: Journal,
-    known: FirstReplicate | None,
+    reused: FirstReplicate | None,
 ) -> Timed:
     """Time ``call`` and its controls on the buffers of ``rotation``.
 
-    ``known``: of a further replicate, which times blocks alone. Raises Ended if a call cannot be
-    recorded in a CUDA graph, or if a graph leaves out work.
+    ``reused``: what a further replicate takes from the first, and does not time again. Raises Ended
+    if a call cannot be recorded in a CUDA graph, or if a graph leaves out work.
     """
-    order = random.Random(journal.row["order_seed"])  # of series in a block, and of graphs
+    order = random.Random(journal.row["order_seed"])  # orders series in blocks, and graphs
     journal.stage("recording the variant")
     if device.is_cpu:
         clock = HostClock(rotation)
@@ -63,7 +63,7 @@ def time_variant(
         clock = GraphClock(rotation, order)
     flags = _record(clock, call)
     journal.stage(CONTROLS)
-    row = {"timing": clock.timing} | _add_controls(clock, point, device, known)
+    row = {"timing": clock.timing} | _add_controls(clock, point, device, reused)
     telemetry = None if device.is_cpu else Telemetry(device)
     journal.stage("timing")
     names = [base.VARIANT, base.TORCH, base.TORCH_AGAIN, base.COPY]
@@ -74,7 +74,7 @@ def time_variant(
     journal.stage("eager calls")
     submissions = sampling.time_submissions(clock, [base.VARIANT, base.TORCH], order)
     row |= eager_columns(samples, submissions)
-    if known is None:
+    if reused is None:
         journal.stage("warm time and cold loads")
         if point.call_bytes <= device.cache_bytes:
             row["warm_us"] = clock.warm_us(base.VARIANT)
@@ -104,7 +104,9 @@ def _record(clock: Clock, call: Call) -> list[str]:
     return ["overlaps_calls"] if overlaps else []
 
 
-def _add_controls(clock: Clock, point: Point, device: Device, known: FirstReplicate | None) -> dict:
+def _add_controls(
+    clock: Clock, point: Point, device: Device, reused: FirstReplicate | None
+) -> dict:
     """Make the rooflines, and torch's own operation twice, series of the clock. Return columns."""
     columns, operation = {}, point.operation
     if device.is_cpu:
@@ -115,11 +117,11 @@ def _add_controls(clock: Clock, point: Point, device: Device, known: FirstReplic
 
         buffers = clock.rotation[0]
         copies = roofline.candidates(operation, buffers)
-        form = known.copy_form if known else clock.fastest(copies)
+        form = reused.copy_form if reused else clock.fastest(copies)
         clock.add(copies[form], base.COPY)
         columns |= {"copy_form": form, "copy_block_bytes": roofline.block_bytes(form)}
         if meets := read_meet_write.candidates(operation, buffers):
-            form = known.meet_form if known else clock.fastest(meets)
+            form = reused.meet_form if reused else clock.fastest(meets)
             clock.add(meets[form], base.MEET)
             columns["meet_form"] = form
     clock.add(operation.baseline, base.TORCH, base.TORCH_AGAIN)

@@ -38,7 +38,7 @@ DEFAULT = "softmax"  # operation of a point that names none
 ROOFLINES = {"copy": (1, 1), "add": (2, 1), "read": (1, 0)}
 MEETING_ROOFLINES = {"read_meet_write": (1, 1), "read_meet": (1, 0)}
 
-# What float32 arithmetic may do to a result. The bounds of all operations are made of these.
+# Errors of float32 arithmetic, of which the bounds of all operations are made.
 ROUNDOFF = 2.0**-24  # half the distance from 1 to the next number
 FAST_EXP = 4e-6  # relative error of the hardware's fast exp2, and of a sum of N of its results
 STEPS = 8  # round-offs in a few operations, and in the argument of exp
@@ -54,7 +54,7 @@ class Operand:
     """Describe a tensor that a call reads or writes."""
 
     name: str
-    shape: tuple[str, ...] = ("M", "N")  # in terms of the matrix: M rows of N elements
+    shape: tuple[str, ...] = ("M", "N")  # M rows of N elements, as the matrix has them
     dtype: str | None = None  # a key of ITEMSIZES, torch's name; None: the point's
 
     def __post_init__(self):
@@ -103,7 +103,7 @@ class Exact(NamedTuple):
     scale: "torch.Tensor"  # a relative error is error / scale; infinite where it has no meaning
 
 
-# From x and a function that draws another operand, to the inputs of a call.
+# A function of x, and of a function that draws another operand, returns the inputs of a call.
 Inputs = tuple["torch.Tensor", ...]
 InputsOf = Callable[["torch.Tensor", Callable[[Operand], "torch.Tensor"]], Inputs]
 
@@ -150,8 +150,8 @@ class Operation:
         has = [sum(o.is_matrix for o in part) for part in (self.inputs, self.outputs)]
         for field, allowed in fields:
             if (value := getattr(self, field)) not in allowed:
-                known = ", ".join(map(repr, allowed))
-                raise BadOperation(f"{field} = {value!r}; allowed: {known}")
+                names = ", ".join(map(repr, allowed))
+                raise BadOperation(f"{field} = {value!r}; allowed: {names}")
             if any(map(operator.lt, has, needed := allowed[value])):
                 raise BadOperation(
                     f"{field} = {value!r} reads {needed[0]} and writes {needed[1]} matrices (M, N) "
@@ -226,13 +226,13 @@ def file(name: str) -> Path:
     return files[name]
 
 
-def add(given: str | Path) -> str:
+def add(source: str | Path) -> str:
     """Make a file from elsewhere an operation of this process; return its name, the file's stem.
 
     The file may import modules beside it by name. Raises BadOperation for a missing file, and for a
     name that is not allowed or is taken.
     """
-    path, why = Path(os.path.abspath(given)), None
+    path, why = Path(os.path.abspath(source)), None
     if not path.is_file() or path.suffix != ".py":
         why = "no such Python file; name a .py file that ends with OPERATION = Operation(...)"
     elif not NAME.fullmatch(path.stem):
@@ -240,7 +240,7 @@ def add(given: str | Path) -> str:
     elif path.stem in _own() or _added.get(path.stem, path) != path:
         why = f"there is another operation {path.stem!r}; rename the file"
     if why:
-        raise BadOperation(f"operation {str(given)!r}: {why}")
+        raise BadOperation(f"operation {str(source)!r}: {why}")
     _added[path.stem] = path
     return path.stem
 

@@ -16,7 +16,7 @@ def _inputs_of(forward) -> InputsOf:
     """Return the function that makes (g, y) from x; ``forward`` is torch's function for y."""
 
     def make(x: torch.Tensor, draw) -> tuple[torch.Tensor, ...]:
-        # in float32: on a CPU torch sums in the dtype, and a float16 sum overflows beyond 65504
+        # On a CPU torch sums in the dtype, and a float16 sum overflows beyond 65504.
         return draw(INPUTS[0]), forward(x, dim=-1, dtype=torch.float32).to(x.dtype)
 
     return make

@@ -118,10 +118,10 @@ def special_rows(make: Make, index: Operand = INDEX) -> Callable:
         cols, targets = x.shape[1], draw(index)
         columns = torch.arange(cols, device=x.device)
         special = (torch.arange(len(x), device=x.device) % 2 == 0)[:, None]
-        found = {}
+        special_inputs = {}
 
         def add(name: str, mask: torch.Tensor, fill: float, targets: torch.Tensor = targets):
-            found[name] = make(x.masked_fill(mask & special, fill), targets, draw)
+            special_inputs[name] = make(x.masked_fill(mask & special, fill), targets, draw)
 
         add("some -inf", (columns - targets[:, None]) % 3 == 1, -torch.inf)
         for count in (count for count in FIRST if count < cols):
@@ -133,9 +133,9 @@ def special_rows(make: Make, index: Operand = INDEX) -> Callable:
         add("+inf", columns == cols // 2, torch.inf)
         add("NaN", columns == cols - 1, torch.nan)
         if index is TARGET:
-            found["ignored target"] = make(
+            special_inputs["ignored target"] = make(
                 x, targets.masked_fill(special[:, 0], IGNORE_INDEX), draw
             )
-        return found
+        return special_inputs
 
     return rows

@@ -12,8 +12,8 @@ def exact(x: torch.Tensor, dtype: torch.dtype) -> Exact:
     distance = (x.amax(dim=1, keepdim=True) - x).clamp(max=1 / SMALLEST_NORMAL)
     bound = y * (FAST_EXP + STEPS * ROUNDOFF * (1 + distance)) + SMALLEST_NORMAL
     # Subnormal numbers have few significant bits.
-    least = (limits.eps / 2 * y.amax(dim=1, keepdim=True)).clamp(min=limits.tiny)
-    return Exact(y, bound, torch.where(y >= least, y, torch.inf))
+    smallest = (limits.eps / 2 * y.amax(dim=1, keepdim=True)).clamp(min=limits.tiny)
+    return Exact(y, bound, torch.where(y >= smallest, y, torch.inf))
 
 
 OPERATION = Operation(

@@ -86,23 +86,23 @@ def table(file: Path) -> Table:
     return lines
 
 
-def check(wanted: Iterable[str], known: Table, file: Path) -> None:
+def check(requested: Iterable[str], gpu_table: Table, file: Path) -> None:
     """Raise ConfigError unless the table, of this file, has every GPU of the config."""
-    if gpus.AUTO in wanted:
+    if gpus.AUTO in requested:
         raise ConfigError(
             "gpus: 'auto' is the GPU of the machine that plans the sweep, not of the cluster. Name "
-            f"the cluster's, for example 'gpus: [{', '.join(known)}]'"
+            f"the cluster's, for example 'gpus: [{', '.join(gpu_table)}]'"
         )
-    for gpu in wanted:
-        if gpu not in {*known, RECORDED_ONLY}:
-            boards = [name for name in known if name.startswith(f"{gpu}_")]
+    for gpu in requested:
+        if gpu not in {*gpu_table, RECORDED_ONLY}:
+            boards = [name for name in gpu_table if name.startswith(f"{gpu}_")]
             raise ConfigError(
                 f"gpus: {file} has no line for {gpu!r}, which would say how to get such a GPU; "
-                f"add one there, or name a GPU that it has{nearest(gpu, boards or known)}"
+                f"add one there, or name a GPU that it has{nearest(gpu, boards or gpu_table)}"
             )
 
 
-def allocations(points: Iterable[Point], known: Table) -> dict[str, str]:
+def allocations(points: Iterable[Point], gpu_table: Table) -> dict[str, str]:
     """Return path of a row -> name of its allocation.
 
     `points`: the points of a matrix must follow each other. An allocation takes whole matrices,
@@ -110,11 +110,11 @@ def allocations(points: Iterable[Point], known: Table) -> dict[str, str]:
     compared and another allocation may get another board.
     """
     names, numbers, room = {}, Counter(), Counter()
-    for (gpu, *_), same in itertools.groupby(points, matrix):
-        paths = list(map(row_path, same))
+    for (gpu, *_), group in itertools.groupby(points, matrix):
+        paths = list(map(row_path, group))
         if len(paths) > room[gpu]:
             numbers[gpu] += 1
-            room[gpu] = known[gpu]["points"]
+            room[gpu] = gpu_table[gpu]["points"]
         room[gpu] -= len(paths)
         names |= dict.fromkeys(paths, f"points_{gpu}_{numbers[gpu]}")
     return names

@@ -11,7 +11,7 @@ from snakemake.exceptions import WorkflowError
 from measure.device import gpus
 
 
-def check(wanted: Iterable[str]) -> None:
+def check(requested: Iterable[str]) -> None:
     """Raise WorkflowError unless rows can be written, and each of these GPUs and Triton work."""
     for folder in filter(os.path.exists, ("results", "results/rows")):
         if not os.access(folder, os.W_OK):
@@ -19,16 +19,16 @@ def check(wanted: Iterable[str]) -> None:
                 f"{folder}: cannot be written (a read-only disk, or a folder of another user); "
                 "make it writable, or give another place: --directory FOLDER"
             )
-    wanted = set(wanted) - {gpus.CPU}
-    here = gpus.visible_slugs() if wanted else []
-    if absent := sorted(wanted - set(here)):
+    requested = set(requested) - {gpus.CPU}
+    present = gpus.visible_slugs() if requested else []
+    if absent := sorted(requested - set(present)):
         raise WorkflowError(
             f"this machine cannot measure {', '.join(absent)}: it has "
-            f"{', '.join(here) or 'no GPU that NVML shows'}. Set 'gpus' to such a name, or to "
+            f"{', '.join(present) or 'no GPU that NVML shows'}. Set 'gpus' to such a name, or to "
             "[auto], to measure what is here, or run on a machine that has it; the report has "
             "recorded rows of other GPUs in any case."
         )
-    if wanted and (fault := missing_tool()):
+    if requested and (fault := missing_tool()):
         raise WorkflowError(fault)
 
 

@@ -19,14 +19,14 @@ from measure.row import MATRIX, PATH
 from . import attempts
 from .validate import ConfigError
 
-RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is recorded
+RECORDED_ONLY = "recorded"  # stands for a GPU: measure nothing, report what is recorded
 ROW = f"results/rows/{PATH}"
 LOG = f"results/logs/points/{PATH.removesuffix('.csv')}.log"
 # Words that stand for variants, and who is meant.
 CHOICES = {"all": kernels.default_variants, "rivals": kernels.rivals}
 KINDS_OF_N = ((2, 1), (2, 0), (8, 0))  # (divisor, remainder): odd, even, words of 16 bytes
-MAX_SIZES = 10**6  # of a range, and matrices of an entry of shapes
-MAX_DRAWS = 10_000  # for one shape; sweeps/random.yaml needs 2 on average
+MAX_SIZES = 10**6  # a range has no more sizes, and an entry of shapes no more matrices
+MAX_DRAWS = 10_000  # draws of one shape; sweeps/random.yaml needs 2 on average
 
 
 def matrix(point: Point) -> tuple:
@@ -41,8 +41,8 @@ def row_path(point: Point) -> str:
 
 def gpu_names(config: dict) -> list[str]:
     """Return the GPUs to measure, each once: `auto` resolved, `recorded` left out."""
-    wanted = (gpu for gpu in config["gpus"] if gpu != RECORDED_ONLY)
-    return list(dict.fromkeys(gpus.resolve(gpu) for gpu in wanted))
+    requested = (gpu for gpu in config["gpus"] if gpu != RECORDED_ONLY)
+    return list(dict.fromkeys(gpus.resolve(gpu) for gpu in requested))
 
 
 def ops(config: dict) -> list[str]:
@@ -129,9 +129,9 @@ def _random_shapes(entry: dict, dtypes: list[str], seed: int) -> list[tuple[str,
             if inside and shape not in shapes:
                 break
         else:
-            given = ", ".join(f"{name} from {a} to {b}" for name, (a, b) in bounds.items())
+            described = ", ".join(f"{name} from {a} to {b}" for name, (a, b) in bounds.items())
             raise ConfigError(
-                f"random: only {number} of {entry['random']} shapes found with {given}; "
+                f"random: only {number} of {entry['random']} shapes found with {described}; "
                 "draw fewer, or widen the bounds"
             )
         shapes[shape] = None
@@ -144,16 +144,16 @@ def _log_uniform(generator: random.Random, low: int, high: int) -> int:
     return int(low * (Decimal(generator.random()) * ratio.ln()).exp())
 
 
-def _sizes(given) -> Sequence[int]:
-    if isinstance(given, dict):
-        sizes = range(given["from"], given["to"] + 1, given["step"])
+def _sizes(extent) -> Sequence[int]:
+    if isinstance(extent, dict):
+        sizes = range(extent["from"], extent["to"] + 1, extent["step"])
         if not sizes:
-            raise ConfigError(f"no sizes from {given['from']} to {given['to']}: 'to' is smaller")
+            raise ConfigError(f"no sizes from {extent['from']} to {extent['to']}: 'to' is smaller")
         if len(sizes) > MAX_SIZES:
-            span = f"from {given['from']} to {given['to']} in steps of {given['step']}"
+            span = f"from {extent['from']} to {extent['to']} in steps of {extent['step']}"
             raise ConfigError(f"{len(sizes)} sizes {span}: at most {MAX_SIZES}; raise 'step'")
         return sizes
-    return [given] if isinstance(given, int) else given
+    return [extent] if isinstance(extent, int) else extent
 
 
 def within_limits(expanded: Mapping[str, list[Point]], limits: dict) -> dict[str, list[Point]]:
@@ -182,11 +182,11 @@ def announce(config: dict, gpu: str, expanded: Sized, points: Sized) -> str:
     """Return a line with the number of points of a sweep on a GPU, of those that it expanded to."""
     replicates = config["replicates"]
     count, left = len(points) // replicates, (len(expanded) - len(points)) // replicates
-    each = f", {replicates} replicates each" if replicates > 1 else ""
+    repeated = f", {replicates} replicates each" if replicates > 1 else ""
     note = f" ({left} left out: too large for it, see 'cpu' in the config)" if left else ""
     if names := _without_op(config):
         note += f" ({', '.join(names)} left out: no {' or '.join(ops(config))})"
-    return f"sweep {config['sweep']} on {gpu}: {count} points{each}{note}"
+    return f"sweep {config['sweep']} on {gpu}: {count} points{repeated}{note}"
 
 
 def _without_op(config: dict) -> list[str]:
@@ -208,13 +208,13 @@ def in_measuring_order(
     for point in points:
         by_matrix.setdefault(matrix(point), []).append(point)
     draw = random.Random(seed)
-    for same in by_matrix.values():
-        variants = [point.variant for point in same]
+    for group in by_matrix.values():
+        variants = [point.variant for point in group]
         draw.shuffle(variants)
         # the iterators give the replicates of a variant in order
-        rest = {name: iter([p for p in same if p.variant == name]) for name in variants}
-        queue = by_board.setdefault(assigned_gpu(same[0], boards), [])
-        queue += [next(rest[name]) for name in variants]
+        replicates = {name: iter([p for p in group if p.variant == name]) for name in variants}
+        queue = by_board.setdefault(assigned_gpu(group[0], boards), [])
+        queue += [next(replicates[name]) for name in variants]
     turns = itertools.zip_longest(*by_board.values())
     return [point for turn in turns for point in turn if point]
 
@@ -226,7 +226,7 @@ def first_row(point: Point) -> list[str]:
 
 def options(point: Point) -> list[str]:
     """Return the options of `python -m measure point` that name files."""
-    # with an equals sign: a path may begin with a dash
+    # A path may begin with a dash, so it follows an equals sign.
     words = [f"--kernel={path}" for path in point.files]
     words += [f"--operation={path}" for path in point.operation_files]
     return words + [f"--checked={path}" for path in first_row(point)]
@@ -250,8 +250,8 @@ def repeat_command(
     words += ["--config", *values] if values else []
     where = os.path.relpath(snakefile)
     elsewhere = ["--snakefile", where] if where != "Snakefile" else []
-    how = ["--workflow-profile", profile] if profile else ["--cores", "all"]
-    call = shlex.join(["snakemake", *elsewhere, *how, *words])
+    mode = ["--workflow-profile", profile] if profile else ["--cores", "all"]
+    call = shlex.join(["snakemake", *elsewhere, *mode, *words])
     if profile or elsewhere:
         return call
     by_make = shlex.join(["make", "run", *([f"ARGS={shlex.join(words)}"] if words else [])])

@@ -15,7 +15,7 @@ from .points import sizes_of
 from .validate import ConfigError
 
 SIZE = re.compile(r"([1-9]\d{0,17})x([1-9]\d{0,17})")
-# What a shape is measured with, unless the user's own config says otherwise.
+# Values of the config for a shape, unless the user's own config has these keys.
 DEFAULTS = {"sweep": "shape", "variants": "rivals", "distribution": "normal"}
 
 
@@ -30,12 +30,12 @@ def expand_words(config: dict, chosen: Collection[str]) -> None:
         config["dtypes"] = [config.pop("dtype")]
     if "shape" not in config:
         return
-    given = config.pop("shape")
-    texts = given if isinstance(given, list) else [given]
+    words = config.pop("shape")
+    texts = words if isinstance(words, list) else [words]
     sizes = [SIZE.fullmatch(str(text)) for text in texts]
     if not texts or not all(sizes):
         raise ConfigError(
-            f"shape = {given!r}: M x N without blanks is needed, as shape=4096x128256, or a list, "
+            f"shape = {words!r}: M x N without blanks is needed, as shape=4096x128256, or a list, "
             "as 'shape=[1x50257, 64x50257]'"
         )
     config |= {key: value for key, value in DEFAULTS.items() if key not in chosen}
@@ -48,7 +48,7 @@ def names(config: dict, sweeps: Iterable[Path]) -> str:
     They are those of `config`, and of the files `sweeps`, whose rows may be recorded.
     """
     configs = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sweeps]
-    entries = (entry for each in (*configs, config) for entry in each.get("shapes", ()))
+    entries = (entry for sweep in (*configs, config) for entry in sweep.get("shapes", ()))
     named = {
         f"{M}x{N}": entry["name"]
         for entry in entries

@@ -22,7 +22,7 @@ def recorded_tables(measured: Collection[str], folder: Path) -> list[Path]:
 def gpus(recorded: Iterable[Path], published: Path) -> list[str]:
     """Return the GPUs of recorded tables, and of those that sources.yaml in `published` names."""
     sources = yaml.safe_load((published / SOURCES).read_text(encoding="utf-8")).values()
-    return sorted({path.parent.name for path in recorded} | {each["gpu"] for each in sources})
+    return sorted({path.parent.name for path in recorded} | {source["gpu"] for source in sources})
 
 
 @functools.cache

@@ -63,22 +63,22 @@ def _validator():
 
 def _message(error) -> str:
     where = error.json_path.removeprefix("$").removeprefix(".")  # shapes[0].N
-    given = error.instance
+    value = error.instance
     if error.validator == "additionalProperties":
         allowed = error.schema["properties"]
-        unknown = [key for key in given if key not in allowed]
+        unknown = [key for key in value if key not in allowed]
         prefix = f"{where}: " if where else ""
         return "; ".join(f"  {prefix}unknown key {key!r}{nearest(key, allowed)}" for key in unknown)
     if error.validator == "required":
-        missing = [key for key in error.validator_value if key not in given]
+        missing = [key for key in error.validator_value if key not in value]
         return f"  {where or 'config'}: missing {', '.join(missing)}"
     if error.validator == "enum":
         title = f": {error.schema['title']}" if "title" in error.schema else ""
-        allowed = nearest(given, error.validator_value)
-        return f"  {where}: unknown value {given!r}{title}{allowed}"
+        allowed = nearest(value, error.validator_value)
+        return f"  {where}: unknown value {value!r}{title}{allowed}"
     if error.validator == "oneOf":
-        both = {"M", "elements"} <= set(given)
-        return f"  {where}: give M or elements" + (", not both" if both else "")
+        has_both = {"M", "elements"} <= set(value)
+        return f"  {where}: give M or elements" + (", not both" if has_both else "")
     rule = {
         "minItems": "the list is empty; name at least one",
         "minimum": f"must be at least {error.validator_value}",
@@ -89,12 +89,12 @@ def _message(error) -> str:
         + (" and underscores" if "_" in str(error.validator_value) else ""),
         "type": error.schema.get("title") or TYPES.get(error.validator_value),
     }.get(error.validator, error.message)
-    if isinstance(given, str) and given.isdecimal():
+    if isinstance(value, str) and value.isdecimal():
         rule += "; --config gives text inside of lists and tables, so write them into a file for "
         rule += "--configfile"
         if error.path[0] == "shapes":
             rule += ", or give one matrix as shape=4096x128256"
-    return f"  {where} = {given!r}: {rule}"
+    return f"  {where} = {value!r}: {rule}"
 
 
 def _bad_files(config: dict) -> list[str]:

@@ -35,10 +35,10 @@ from measure.clock import graph
 
 GPUS, TABLES = ("h100", "h200"), ("dispatch", "peers", "unseen")
 DATA = [Path(f"studies/data/{gpu}/{name}.csv.gz") for gpu in GPUS for name in TABLES]
-# For the fit, in units of ln(time ratio).
-PRICE = 0.2  # of an entry: as much as 1 % at 20 shapes
+# Penalties of the fit, in units of ln(time ratio).
+PRICE = 0.2  # an entry costs as much as 1 % at 20 shapes
 MARGIN = 0.03  # a loss beyond it counts twice
-REFUSED = 3.0  # of a row that neither an entry's variant nor the next entry's takes
+REFUSED = 3.0  # a row costs this if neither an entry's variant nor the next entry's takes it
 # Weight of matrices of fewer bytes. Their best config is another than that of as long rows in a
 # large matrix, and M must not choose.
 SMALL_BYTES, SMALL_WEIGHT = 2e6, 0.6
@@ -46,7 +46,7 @@ PEER_HEADS = "kind", "peers", "shapes", "≤ 1 %", "≤ 4 %", "worst", "at"
 # TileOPs loads x with `evict_last`, which keeps lines in L2 at the cost of later kernels.
 KEEPS_LINES = "peer_tileops"
 HEADS = "kind", "itemsize", "rows", "shapes", "loss, mean", "≤ 1 %", "≤ 2 %", "≤ 4 %", "worst", "at"
-# Of --measure.
+# Columns of the table that --measure writes.
 COLUMNS = ["kind", "dtype", "M", "N", "variant", "us"]
 # Vocabularies, and where this project or a peer was once found slow.
 _BOTH = (4096, 128256), (1024, 131072), (9301, 20528), (11684, 29736), (50000, 1536), (1000, 98304)
@@ -66,7 +66,7 @@ Shape = tuple[str, str, int, int]  # kind, dtype, M, N
 def load_us(path: Path) -> pd.DataFrame:
     """Return µs with a shape a line and a variant a column, NaN where a variant refuses."""
     us = pd.read_csv(path, index_col=COLUMNS[:-1])["us"]
-    # in the file's order, but not by unstack(sort=False): pandas 2 mixes up its values
+    # The lines keep the file's order; unstack(sort=False) would mix up values in pandas 2.
     return us.unstack().reindex(us.index.droplevel("variant").unique())
 
 
@@ -115,8 +115,8 @@ def fitted(shapes: list[Shape], variants: list[str], loss: np.ndarray) -> dict:
     last = variants.index(frontier.LAST_RESORTS[0])
     for aligned, size in itertools.product((True, False), sorted({*DTYPES.values()})):
         part = ((row_bytes % VEC_BYTES == 0) == aligned) & (itemsize == size)
-        found = fit(row_bytes[part], weighted[part], last) if part.any() else []
-        rule[aligned, size] = [(most, variants[index]) for most, index in found]
+        entries = fit(row_bytes[part], weighted[part], last) if part.any() else []
+        rule[aligned, size] = [(limit, variants[index]) for limit, index in entries]
     return rule
 
 
@@ -126,7 +126,8 @@ def losses(rule: dict, shapes: list[Shape], variants: list[str], loss: np.ndarra
     It takes the first of its choices that was timed. Without one the loss is infinite.
     """
     tables = (dict(zip(variants, of_variants, strict=True)) for of_variants in loss)
-    return np.expm1([of_choice(*each, rule) for each in zip(shapes, tables, strict=True)])
+    pairs = zip(shapes, tables, strict=True)
+    return np.expm1([of_choice(*pair, rule) for pair in pairs])
 
 
 def of_choice(shape: Shape, values: Mapping[str, float], rule: dict = frontier.RULE) -> float:
@@ -145,10 +146,10 @@ def loss_table(shapes: list[Shape], lost: np.ndarray) -> str:
         for key in ((kind, itemsize, rows), ("all", "", "")):
             groups.setdefault(key, []).append(index)
     for key, indices in sorted(groups.items(), key=str):
-        worst, of = max(indices, key=lambda index: lost[index]), lost[indices]
-        within = (f"{np.mean(of <= limit):.0%}" for limit in (0.01, 0.02, 0.04))
-        at = "{1} {2}x{3}".format(*shapes[worst])
-        lines.append((*key, len(of), f"{of.mean():.2%}", *within, f"{of.max():.1%}", at))
+        worst, part = max(indices, key=lambda index: lost[index]), lost[indices]
+        within = (f"{np.mean(part <= limit):.0%}" for limit in (0.01, 0.02, 0.04))
+        place = "{1} {2}x{3}".format(*shapes[worst])
+        lines.append((*key, len(part), f"{part.mean():.2%}", *within, f"{part.max():.1%}", place))
     return table(HEADS, lines)
 
 
@@ -159,19 +160,19 @@ def behind_peers(path: Path) -> str | None:
     if not peers:
         return None
     chosen = pd.Series([of_choice(shape, times) for shape, times in us.iterrows()], us.index)
-    lines, others = [], [name for name in peers if name != KEEPS_LINES]
-    for label, group in (("all", peers), (f"without {KEEPS_LINES}", others)):
+    lines, fair_peers = [], [name for name in peers if name != KEEPS_LINES]
+    for label, group in (("all", peers), (f"without {KEEPS_LINES}", fair_peers)):
         ratio = chosen / us[group].min(axis=1)
-        for kind, of in ratio.groupby(level="kind"):
-            within = (f"{(of <= limit).mean():.0%}" for limit in (1.01, 1.04))
-            at = "{1} {2}x{3}".format(*of.idxmax())
-            lines.append((kind, label, len(of), *within, f"{of.max() - 1:.1%}", at))
+        for kind, part in ratio.groupby(level="kind"):
+            within = (f"{(part <= limit).mean():.0%}" for limit in (1.01, 1.04))
+            place = "{1} {2}x{3}".format(*part.idxmax())
+            lines.append((kind, label, len(part), *within, f"{part.max() - 1:.1%}", place))
     return table(PEER_HEADS, lines)
 
 
 def other_shapes(seed: int, count: int = 100) -> list[Shape]:
     """Return what people ask for, and random shapes: M and N log-uniform, a third of N odd."""
-    found = [("asked", dtype, M, N) for dtype, shapes in ASKED for M, N in shapes]
+    asked = [("asked", dtype, M, N) for dtype, shapes in ASKED for M, N in shapes]
     draw, drawn = random.Random(seed), []
     while len(drawn) < count:
         turn = len(drawn)
@@ -179,7 +180,7 @@ def other_shapes(seed: int, count: int = 100) -> list[Shape]:
         N = N | 1 if turn // 3 % 3 == 0 else max(8, N // 8 * 8)
         if 2**16 <= M * N <= 2**29:
             drawn.append(("random", [*DTYPES][turn % 3], M, N))
-    return found + drawn
+    return asked + drawn
 
 
 def timed_shapes(seed: int = 1) -> list[Shape]:
@@ -187,22 +188,22 @@ def timed_shapes(seed: int = 1) -> list[Shape]:
 
     Of the random ones N and M·N are log-uniform. A third of N is any, even, or a multiple of 8.
     """
-    draw, found = random.Random(seed), []
+    draw, shapes = random.Random(seed), []
     for dtype, quarter in itertools.product(("float32", "bfloat16"), range(3 * 4, 23 * 4)):
         cols, vector = int(2 ** ((quarter + draw.random()) / 4)), VEC_BYTES // DTYPES[dtype]
         aligned = cols // vector * vector or vector
         for N in (aligned, cols + (cols == aligned)):
-            found += [("designed", dtype, elements // N or 1, N) for elements in ELEMENTS]
+            shapes += [("designed", dtype, elements // N or 1, N) for elements in ELEMENTS]
         if quarter % 4 == 0:
             N = 2 ** (quarter // 4)
-            found += [("power of 2", dtype, elements // N or 1, N) for elements in ELEMENTS]
+            shapes += [("power of 2", dtype, elements // N or 1, N) for elements in ELEMENTS]
     for number in range(180):
         multiple = (1, 2, VEC_BYTES // 2)[number // 3 % 3]
         N = int(2 ** draw.uniform(3, 23)) // multiple * multiple
         M = int(2 ** draw.uniform(16, 28)) // N or 1
-        found.append(("random", [*DTYPES][number % 3], M, N))
-    found = list(dict.fromkeys(found))
-    return draw.sample(found, len(found))
+        shapes.append(("random", [*DTYPES][number % 3], M, N))
+    shapes = list(dict.fromkeys(shapes))
+    return draw.sample(shapes, len(shapes))
 
 
 def plans_for(shape: Shape) -> dict[str, LaunchPlan]:
@@ -210,12 +211,12 @@ def plans_for(shape: Shape) -> dict[str, LaunchPlan]:
     _, dtype, M, N = shape
     pack = widest_pack(DTYPES[dtype], 0, N)
     problem = Problem(getattr(torch, dtype), M, N, pack, False, launch.gpu_info(0))
-    found = {}
+    plans = {}
     for stem, module in frontier.PARTS.items():
         for config in module.CONFIGS:
             if plans := module.plan(problem, config):
-                found[f"{stem}__{config}"] = plans[0]
-    return found
+                plans[f"{stem}__{config}"] = plans[0]
+    return plans
 
 
 def compile_kernels(plans: list[LaunchPlan]) -> None:
@@ -229,7 +230,7 @@ def compile_kernels(plans: list[LaunchPlan]) -> None:
 
 
 def _compile(job: tuple[Path, str, str]) -> None:
-    nvrtc.build_once(*job)  # whose result no other process needs
+    nvrtc.build_once(*job)  # no other process needs the result
 
 
 def times(
@@ -241,7 +242,7 @@ def times(
     size = M * N * DTYPES[dtype]
     sets = inputs.rotation_length(2 * size, torch.cuda.get_device_properties(0).L2_cache_size)
     x = [torch.randn(M, N, device="cuda", dtype=getattr(torch, dtype)) for _ in range(sets)]
-    rotation = [(each, torch.empty_like(each)) for each in x]
+    rotation = [(tensor, torch.empty_like(tensor)) for tensor in x]
     clock, series = graph.GraphClock(rotation, random.Random(1), INSTANCES), {}
     for variant, plan in plans.items():
         if plan not in series:
@@ -263,12 +264,12 @@ def times(
 def measure(path: Path, shapes: list[Shape], peers: tuple[str, ...] = ()) -> None:
     """Time all configs and these peers, and write a compressed table of COLUMNS."""
     plans = {shape: plans_for(shape) for shape in shapes}
-    compile_kernels([plan for each in plans.values() for plan in each.values()])
+    compile_kernels([plan for by_variant in plans.values() for plan in by_variant.values()])
     with gzip.open(path, "wt", newline="", encoding="utf-8") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(COLUMNS)
-        for number, (shape, each) in enumerate(plans.items(), 1):
-            for variant, us in times(shape, each, peers).items():
+        for number, (shape, by_variant) in enumerate(plans.items(), 1):
+            for variant, us in times(shape, by_variant, peers).items():
                 out.writerow((*shape, variant, f"{us:.5g}"))
             print(f"\r{number} of {len(plans)} shapes", end="", file=sys.stderr, flush=True)
 
@@ -281,17 +282,17 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--random", type=int, metavar="SEED", help="measure at other shapes")
     parser.add_argument("--peers", nargs="*", default=(), help="variants to measure beside")
     parser.add_argument("--fit", action="store_true", help="print a fitted rule and its losses")
-    given = parser.parse_args(argv)
-    files = given.files
-    if given.measure:
-        shapes = timed_shapes() if given.random is None else other_shapes(given.random)
-        measure(given.measure, shapes, given.peers)
-        files = [given.measure]
+    options = parser.parse_args(argv)
+    files = options.files
+    if options.measure:
+        shapes = timed_shapes() if options.random is None else other_shapes(options.random)
+        measure(options.measure, shapes, options.peers)
+        files = [options.measure]
     tables = {path: load(path) for path in files}
     for path, (shapes, variants, loss) in tables.items():
         lost = losses(frontier.RULE, shapes, variants, loss)
         print(f"\n{path}", loss_table(shapes, lost), behind_peers(path) or "", sep="\n\n")
-    if not given.fit:
+    if not options.fit:
         return
     (variants,) = {tuple(of_file) for _, of_file, _ in tables.values()}
     shapes = [shape for of_file, _, _ in tables.values() for shape in of_file]
@@ -301,7 +302,7 @@ def main(argv: list[str] | None = None) -> None:
     for (aligned, itemsize), entries in rule.items():
         rows = "aligned" if aligned else "unaligned"
         print(f"\n{rows} rows, elements of {itemsize} bytes; rows of at most so many bytes:")
-        print(*(f"{most:12d} {variant}" for most, variant in entries), sep="\n")
+        print(*(f"{limit:12d} {variant}" for limit, variant in entries), sep="\n")
 
 
 if __name__ == "__main__":

@@ -57,10 +57,10 @@ def row(label: str, goal: float | None, calls: Calls) -> None:
     us = {name: statistics.median(medians) for name, medians in runs.items()}
     ratio = us["ours"] / us["torch"]
     verdict = "" if goal is None else f"{'met' if ratio <= goal else 'missed'} ({goal})"
-    others = "  ".join(f"{name} {us[name]:.1f}" for name in us if name not in ("torch", "ours"))
+    rivals = "  ".join(f"{name} {us[name]:.1f}" for name in us if name not in ("torch", "ours"))
     print(
         f"{label:46} {us['torch']:6.1f} {us['ours']:6.1f}   {ratio:.2f}"
-        f" [{ratios[0]:.2f}, {ratios[-1]:.2f}]  {verdict:13} {others}".rstrip(),
+        f" [{ratios[0]:.2f}, {ratios[-1]:.2f}]  {verdict:13} {rivals}".rstrip(),
         flush=True,
     )
 

@@ -64,8 +64,8 @@ def main(argv: list[str] | None = None) -> int:
     rows = pd.concat(every, ignore_index=True)
     print(spread_table(rows[rows["status"] == "ok"]), end="\n\n")
     lines = [
-        [f"{old.name}, {new.name}", *((each["change"] == name).sum() for name in compare.CLASSES)]
-        for (old, new), each in zip(pairwise(paths), changes, strict=True)
+        [f"{old.name}, {new.name}", *((change["change"] == name).sum() for name in compare.CLASSES)]
+        for (old, new), change in zip(pairwise(paths), changes, strict=True)
     ]
     print(table(["runs", *compare.CLASSES], lines, "runs"))
     return 0

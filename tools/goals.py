@@ -23,7 +23,7 @@ from tools.inserts import bullets
 OURS, TORCH = "frontier", "torch_softmax"
 LEVEL_WITH, NEAR = 1 + stats.TIE, 1.04  # times over the fastest
 OF_ROOFLINE = 0.95
-SHARE = 0.95  # of the sizes of most goals
+SHARE = 0.95  # share of the sizes that most goals ask for
 # The intervals of geometric means.
 OF_THESE = "intervals of these sizes, boards and days: of other ones means differ by more"
 LARGE = 128e6  # bytes that a call moves; far beyond every L2
@@ -57,23 +57,23 @@ def reached(ranks: pd.DataFrame) -> dict[str, pd.DataFrame]:
     behind = behind.join(own[["behind_low", "behind_high"]])
     warm = ranks[ranks["warm_us"].notna()]
     peers = {name for name in warm["variant"] if name.startswith("peer_")}
-    ratios = {at: Estimate(0.0).over(lead) for at, lead in leads(warm, peers).items()}
+    ratios = {size: Estimate(0.0).over(lead) for size, lead in leads(warm, peers).items()}
     cached = [(ratio.value, *ratio.interval) for ratio in ratios.values()]
-    known = pd.MultiIndex.from_tuples(ratios, names=SIZE)
+    sizes_with_peers = pd.MultiIndex.from_tuples(ratios, names=SIZE)
     return {
-        "level": _judged(behind, most=LEVEL_WITH),
-        "near": _judged(behind, most=NEAR),
-        "copy": _judged(own.loc[large, ["of_copy"]], least=OF_ROOFLINE),
-        "meet": _judged(own.loc[few, ["of_meet"]], least=OF_ROOFLINE),
-        "cached": _judged(pd.DataFrame(cached, known, range(3)), most=LEVEL_WITH),
+        "level": _judged(behind, highest=LEVEL_WITH),
+        "near": _judged(behind, highest=NEAR),
+        "copy": _judged(own.loc[large, ["of_copy"]], lowest=OF_ROOFLINE),
+        "meet": _judged(own.loc[few, ["of_meet"]], lowest=OF_ROOFLINE),
+        "cached": _judged(pd.DataFrame(cached, sizes_with_peers, range(3)), highest=LEVEL_WITH),
     }
 
 
-def _judged(found: pd.DataFrame, least: float = 0.0, most: float = math.inf) -> pd.DataFrame:
+def _judged(judged: pd.DataFrame, lowest: float = 0.0, highest: float = math.inf) -> pd.DataFrame:
     """Judge the first column, the value; only one of the limits is given."""
-    found = found.set_axis(VALUE[: found.shape[1]], axis=1).reindex(columns=VALUE)
-    found = found.dropna(subset="value").sort_values("value", ascending=least > 0, kind="stable")
-    return found.assign(met=found["value"].between(least, most))
+    judged = judged.set_axis(VALUE[: judged.shape[1]], axis=1).reindex(columns=VALUE)
+    judged = judged.dropna(subset="value").sort_values("value", ascending=lowest > 0, kind="stable")
+    return judged.assign(met=judged["value"].between(lowest, highest))
 
 
 def leads(ranks: pd.DataFrame, rivals: Collection[str]) -> dict[tuple, Estimate]:
@@ -84,13 +84,13 @@ def leads(ranks: pd.DataFrame, rivals: Collection[str]) -> dict[tuple, Estimate]
     """
     ranks = once(ranks[ranks["rank"].notna()]).sort_values("log")
     matrix = [*SIZE, "distribution", "gpu_uuid"]
-    others = ranks[ranks["variant"].isin(rivals)].drop_duplicates(matrix, keep="last")
-    best = {at: stats.estimate(row) for at, row in others.set_index(matrix).iterrows()}
-    found = defaultdict(list)
-    for at, row in ranks[ranks["variant"] == OURS].set_index(matrix).iterrows():
-        if rival := Estimate(0.0) if set(rivals) == {TORCH} else best.get(at):
-            found[at[: len(SIZE)]].append(stats.estimate(row).over(rival))
-    return {size: stats.geometric_mean(several) for size, several in found.items()}
+    competing = ranks[ranks["variant"].isin(rivals)].drop_duplicates(matrix, keep="last")
+    best = {where: stats.estimate(row) for where, row in competing.set_index(matrix).iterrows()}
+    estimates = defaultdict(list)
+    for where, row in ranks[ranks["variant"] == OURS].set_index(matrix).iterrows():
+        if rival := Estimate(0.0) if set(rivals) == {TORCH} else best.get(where):
+            estimates[where[: len(SIZE)]].append(stats.estimate(row).over(rival))
+    return {size: stats.geometric_mean(several) for size, several in estimates.items()}
 
 
 def order(rows: pd.DataFrame) -> list[str]:
@@ -101,14 +101,14 @@ def order(rows: pd.DataFrame) -> list[str]:
 
 def lacking(rows: pd.DataFrame, gpu: str) -> list[str]:
     """Return the standard sweeps that a GPU has no rows of."""
-    known = set(rows.loc[rows["gpu"] == gpu, "sweep"])
-    return [sweep for sweep in record.SWEEPS if sweep not in known]
+    recorded = set(rows.loc[rows["gpu"] == gpu, "sweep"])
+    return [sweep for sweep in record.SWEEPS if sweep not in recorded]
 
 
 def point(size: Mapping) -> str:
     """Return the shape, the dtype, and the operation that is not softmax."""
-    other = "" if size["op"] == "softmax" else f" ({size['op']})"
-    return f"{size['M']}x{size['N']} in {size['dtype']}{other}"
+    operation = "" if size["op"] == "softmax" else f" ({size['op']})"
+    return f"{size['M']}x{size['N']} in {size['dtype']}{operation}"
 
 
 @functools.cache
@@ -119,8 +119,8 @@ def literature() -> published.Published:
 
 def findings(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the claims as checked on the recorded rows in float32."""
-    found = claims.check(rows, literature())
-    return found.query("dtype == @CLAIMED and origin == 'recorded'")
+    checked = claims.check(rows, literature())
+    return checked.query("dtype == @CLAIMED and origin == 'recorded'")
 
 
 def changed_claims(rows: pd.DataFrame) -> pd.DataFrame:
@@ -133,8 +133,9 @@ def changed_claims(rows: pd.DataFrame) -> pd.DataFrame:
     every, parts = findings(rows).set_index(CLAIM)["verdict"], []
     for replicate, part in rows.groupby("replicate"):
         alone = findings(part).set_index(CLAIM)["verdict"].rename("alone")
-        both = pd.concat([every, alone], axis=1, join="inner")
-        parts.append(both[both["verdict"] != both["alone"]].assign(replicate=int(replicate)))
+        verdicts = pd.concat([every, alone], axis=1, join="inner")
+        changed = verdicts[verdicts["verdict"] != verdicts["alone"]]
+        parts.append(changed.assign(replicate=int(replicate)))
     return pd.concat(parts).reset_index() if parts else pd.DataFrame(columns=CLAIM)
 
 
@@ -150,13 +151,13 @@ def best_on_both(ranks: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
     rows = rows[rows.groupby([*key, "variant"])["gpu"].transform("nunique") > 1]
     best = rows[rows["in_best_set"]].groupby([*key, "gpu"])["variant"].agg(list)
     best = best.unstack("gpu").reindex(columns=[first, second]).dropna()
-    same = [not set(one).isdisjoint(two) for one, two in best.itertuples(index=False)]
-    return best.assign(same=pd.Series(same, best.index, dtype=bool))
+    share_one = [not set(one).isdisjoint(two) for one, two in best.itertuples(index=False)]
+    return best.assign(same=pd.Series(share_one, best.index, dtype=bool))
 
 
-def mean_of(found: Collection[Estimate]) -> str:
+def mean_of(estimates: Collection[Estimate]) -> str:
     """Return the geometric mean of some `leads`, with its interval."""
-    mean = stats.geometric_mean(found)
+    mean = stats.geometric_mean(estimates)
     return with_interval(mean.value, *mean.interval)
 
 
@@ -165,59 +166,59 @@ def rivals(rows: pd.DataFrame) -> str:
     ranks, lines = ranking.rank_variants(rows), []
     for gpu in order(rows):
         own = ranks[ranks["gpu"] == gpu]
-        peers = {each for each in own["variant"] if each.startswith("peer_")}
+        peers = {name for name in own["variant"] if name.startswith("peer_")}
         for rival in (TORCH, *sorted(peers, key=palette.order)):
-            if found := leads(own, {rival}).values():
-                ends = [lead.bounds for lead in found]
+            if estimates := leads(own, {rival}).values():
+                ends = [lead.bounds for lead in estimates]
                 won, lost = sum(low > 1 for low, _ in ends), sum(high < 1 for _, high in ends)
                 counts = len(ends), won, len(ends) - won - lost, lost
-                lines.append([gpu.upper(), f"`{rival}`", *counts, mean_of(found)])
+                lines.append([gpu.upper(), f"`{rival}`", *counts, mean_of(estimates)])
     return table(("GPU", "rival", "sizes", "won", "tied", "lost", "geometric mean"), lines)
 
 
 def goal_table(rows: pd.DataFrame) -> str:
     """Return how many sizes reach each goal, by GPU and dtype, and the bullets of `_facts`."""
-    ranks, found = ranking.rank_variants(rows), {}
+    ranks, goals = ranking.rank_variants(rows), {}
     for gpu in order(rows):
         own = ranks[ranks["gpu"] == gpu]
         for sweeps, part in ((ALL, own), ("`random`", own[own["sweep"] == "random"])):
             of_dtypes = {ALL: part, **dict(iter(part.groupby("dtype")))} if len(part) else {}
-            found |= {(gpu, sweeps, dtype): reached(of) for dtype, of in of_dtypes.items()}
-    lines = [[gpu.upper(), *rest, *_cells(**of)] for (gpu, *rest), of in found.items()]
-    return f"{table(HEADS, [GOAL, *lines])}\n\n{bullets(_facts(rows, found))}"
+            goals |= {(gpu, sweeps, dtype): reached(sizes) for dtype, sizes in of_dtypes.items()}
+    lines = [[gpu.upper(), *place, *_cells(**sizes)] for (gpu, *place), sizes in goals.items()]
+    return f"{table(HEADS, [GOAL, *lines])}\n\n{bullets(_facts(rows, goals))}"
 
 
-def _cells(level: pd.DataFrame, near: pd.DataFrame, **others: pd.DataFrame) -> list[str]:
-    shares = (f"{share(each)}{furthest(each, '; ')}" for each in others.values())
+def _cells(level: pd.DataFrame, near: pd.DataFrame, **further: pd.DataFrame) -> list[str]:
+    shares = (f"{share(sizes)}{furthest(sizes, '; ')}" for sizes in further.values())
     return [share(level), share(near), furthest(near), *shares]
 
 
-def share(of: pd.DataFrame) -> str:
+def share(sizes: pd.DataFrame) -> str:
     """Return which share of the sizes of `reached` reaches a goal."""
-    return f"{percent(of['met'].mean(), 1)} of {len(of)}" if len(of) else "no rows"
+    return f"{percent(sizes['met'].mean(), 1)} of {len(sizes)}" if len(sizes) else "no rows"
 
 
-def furthest(of: pd.DataFrame, lead: str = "") -> str:
+def furthest(sizes: pd.DataFrame, lead: str = "") -> str:
     """Return the value furthest from a goal, and where that is; "" without sizes."""
-    return lead * (len(of) > 0) + "".join(values(of[:1]))
+    return lead * (len(sizes) > 0) + "".join(values(sizes[:1]))
 
 
-def values(of: pd.DataFrame) -> list[str]:
+def values(sizes: pd.DataFrame) -> list[str]:
     """Return the value of each size, and the size."""
-    sizes = of.reset_index().to_dict("records")
+    sizes = sizes.reset_index().to_dict("records")
     return [f"{with_interval(*(size[end] for end in VALUE))} at {point(size)}" for size in sizes]
 
 
-def _facts(rows: pd.DataFrame, found: dict) -> Iterable[str]:
+def _facts(rows: pd.DataFrame, goals: dict) -> Iterable[str]:
     """Yield all losses, and the goals of every GPU that are no share of sizes."""
     changed = changed_claims(rows)
     for gpu in order(rows):
         part = rows[rows["gpu"] == gpu]
-        level = found[gpu, ALL, ALL]["level"]
+        level = goals[gpu, ALL, ALL]["level"]
         lost = ", ".join(values(level[~level["met"]]))
         yield f"{gpu.upper()}: `frontier` is more than 1 % behind: {lost or 'nowhere'}."
         aa = spread.aa_controls(part[part["status"] == "ok"]).groupby("op")["excludes"].mean()
-        shares = ", ".join(f"`{op}` {percent(each, 1)}" for op, each in aa.items())
+        shares = ", ".join(f"`{op}` {percent(excluded, 1)}" for op, excluded in aa.items())
         yield f"{gpu.upper()}: A/A intervals that exclude 1 (goal 3 to 7 %): {shares}."
         if part["replicate"].max() < 2:
             yield f"{gpu.upper()}: one replicate, so no verdict on a claim was repeated."
@@ -232,11 +233,11 @@ def _facts(rows: pd.DataFrame, found: dict) -> Iterable[str]:
 
 def carries(rows: pd.DataFrame) -> str:
     """Return how many verdicts and winners are the same on two GPUs, and all that are not."""
-    first, *others = order(rows)
-    if not others:
+    first, *further = order(rows)
+    if not further:
         return f"Only the {first.upper()} is recorded: what carries over is not known."
-    ranks, found = ranking.rank_variants(rows), findings(rows)
-    lines = [line for other in others for line in _differences(ranks, found, first, other)]
+    ranks, verdicts = ranking.rank_variants(rows), findings(rows)
+    lines = [line for second in further for line in _differences(ranks, verdicts, first, second)]
     old = rows.groupby("gpu")["stale"].agg(lambda stale: (stale == "true").all())
     if old.any() and not old.all():
         which = ", ".join(map(str.upper, old.index[old]))
@@ -244,24 +245,27 @@ def carries(rows: pd.DataFrame) -> str:
     return bullets(lines)
 
 
-def _differences(ranks: pd.DataFrame, found: pd.DataFrame, first: str, other: str) -> Iterable[str]:
+def _differences(
+    ranks: pd.DataFrame, verdicts: pd.DataFrame, first: str, second: str
+) -> Iterable[str]:
     """Yield the share that agrees, and each difference."""
-    key, names = ["claim", "quantity"], f"{first.upper()} and {other.upper()}"
-    by = found.drop_duplicates([*key, "gpu"]).set_index([*key, "gpu"])["verdict"].unstack("gpu")
-    both = by.reindex(columns=[first, other]).replace(NO_DATA, None).dropna()
-    differ = both[both[first] != both[other]]
-    undecided = (both == INCONCLUSIVE).all(axis=1).sum()
-    counts = f"{len(both) - len(differ) - undecided} are decided alike, {undecided} on neither"
-    yield f"{names}: of {len(both)} claims with a verdict on both, {counts}, {len(differ)} differ."
+    key, names = ["claim", "quantity"], f"{first.upper()} and {second.upper()}"
+    by = verdicts.drop_duplicates([*key, "gpu"]).set_index([*key, "gpu"])["verdict"].unstack("gpu")
+    decided = by.reindex(columns=[first, second]).replace(NO_DATA, None).dropna()
+    differ = decided[decided[first] != decided[second]]
+    undecided = (decided == INCONCLUSIVE).all(axis=1).sum()
+    counts = f"{len(decided) - len(differ) - undecided} are decided alike, {undecided} on neither"
+    claims_of_both = f"of {len(decided)} claims with a verdict on both"
+    yield f"{names}: {claims_of_both}, {counts}, {len(differ)} differ."
     for (claim, quantity), sides in differ.iterrows():
-        verdicts = ", ".join(f"{sides[gpu]} on {gpu.upper()}" for gpu in (first, other))
-        yield f"{claim}, {quantity}: {verdicts}."
-    best = best_on_both(ranks, first, other)
+        opposed = ", ".join(f"{sides[gpu]} on {gpu.upper()}" for gpu in (first, second))
+        yield f"{claim}, {quantity}: {opposed}."
+    best = best_on_both(ranks, first, second)
     sizes = f"{best['same'].sum()} of {counted(len(best), 'size')}"
-    ours = best[[first, other]].map(lambda names: OURS in names).all(axis=1).sum()
+    ours = best[[first, second]].map(lambda names: OURS in names).all(axis=1).sum()
     shared = f"the best sets share a kernel at {sizes} with a winner on both"
     yield f"{names}: {shared}; `{OURS}` is in both at {ours}."
-    apart = best.loc[~best["same"], [first, other]].map(lambda names: names[0]).reset_index()
-    for (one, two), part in apart.groupby([first, other]):
+    apart = best.loc[~best["same"], [first, second]].map(lambda names: names[0]).reset_index()
+    for (one, two), part in apart.groupby([first, second]):
         points = ", ".join(point(row) for _, row in part.iterrows())
-        yield f"`{one}` on {first.upper()}, `{two}` on {other.upper()}: {points}."
+        yield f"`{one}` on {first.upper()}, `{two}` on {second.upper()}: {points}."

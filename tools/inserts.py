@@ -38,12 +38,12 @@ def output(block: re.Match) -> str:
     return f"{block[1]}{done.stdout.decode().strip()}\n{block[3]}"
 
 
-def print_block(blocks: Mapping[str, Callable[..., str]], *given: Callable[[], object]) -> None:
+def print_block(blocks: Mapping[str, Callable[..., str]], *makers: Callable[[], object]) -> None:
     """Print the block that the command line names, in Markdown, made from what `given` returns."""
     replace_missing_characters()
     parser = argparse.ArgumentParser()
     parser.add_argument("block", choices=blocks)
-    print(blocks[parser.parse_args().block](*(make() for make in given)))
+    print(blocks[parser.parse_args().block](*(make() for make in makers)))
 
 
 def bullets(lines: Iterable[str]) -> str:

@@ -14,24 +14,24 @@ from measure.device import gpus
 from measure.point import MIN_BLOCKS, Point
 from tools.shape import measure
 
-M, N, OP = 64, 1024, "softmax"  # which every peer takes
+M, N, OP = 64, 1024, "softmax"  # every peer takes this matrix
 
 
 def main() -> int:
     """Print a line for each peer; return 0, because a peer that cannot run is no error."""
     gpu = gpus.resolve(gpus.AUTO)
     names = [name for name in kernels.names(OP) if kernels.family(name) == kernels.PEERS]
-    found, rows = {}, []
+    faults, rows = {}, []
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             point = Point(gpu, "float32", M, N, name, op=OP, blocks=MIN_BLOCKS)
             row = Path(folder, f"{name}.csv")
             if fault := measure(point, row):
-                found[name] = fault
+                faults[name] = fault
             else:
                 rows.append(row)
         table = answer.load(rows)
-    print(answer.checked(table, found))
+    print(answer.checked(table, faults))
     running = table.loc[table["status"] == "ok", "variant"].tolist()
     print(f"{len(running)} of {len(names)} run here: {', '.join(running) or 'none'}")
     return 0

@@ -34,16 +34,16 @@ SWEEPS = {
 }
 
 
-def main(wanted: Sequence[str]) -> int:
+def main(sweeps: Sequence[str]) -> int:
     """Record these sweeps, or all; return the exit code, after one line that says what is wrong."""
-    if fault := fault_of(wanted):
+    if fault := fault_of(sweeps):
         print(f"error: {fault}", file=sys.stderr)
         return 2
-    again = f'make record SWEEPS="{" ".join(wanted)}"' if wanted else "make record"
+    again = f'make record SWEEPS="{" ".join(sweeps)}"' if sweeps else "make record"
     gpu = gpus.visible_slugs()[0]
     folder = ROOT / "data/recorded" / gpu
     try:
-        for sweep in wanted or SWEEPS:
+        for sweep in sweeps or SWEEPS:
             done = subprocess.run([sys.executable, "-m", *command(sweep, gpu)], cwd=ROOT)
             if done.returncode:
                 raise InputError(f"snakemake ended with {done.returncode}")
@@ -61,9 +61,9 @@ def main(wanted: Sequence[str]) -> int:
     return 0
 
 
-def fault_of(wanted: Sequence[str]) -> str | None:
+def fault_of(sweeps: Sequence[str]) -> str | None:
     """Return None, or why these sweeps cannot be recorded here, and what to do."""
-    for sweep in wanted:
+    for sweep in sweeps:
         if sweep not in SWEEPS:
             return f"{sweep!r} is not one of the standard sweeps{nearest(sweep, SWEEPS)}"
     if not gpus.visible_slugs():

@@ -88,9 +88,9 @@ def sweeps() -> str:
     for path in sorted((ROOT / "sweeps").glob("*.yaml")):
         text = path.read_text(encoding="utf-8")
         about = text.splitlines()[0].removeprefix("# ")
-        given = default | yaml.safe_load(text)
-        measures = given["gpus"] != ["recorded"]
-        count = len(documented(points.expand(given, "h200"))) if measures else 0
+        sweep_config = default | yaml.safe_load(text)
+        measures = sweep_config["gpus"] != ["recorded"]
+        count = len(documented(points.expand(sweep_config, "h200"))) if measures else 0
         lines.append(f"[`{path.stem}`](../../sweeps/{path.name}), {count} points: {about}")
     return bullets(lines)
 

@@ -37,7 +37,7 @@ EXAMPLE = "make shape M=4096 N=128256 DTYPE=bfloat16 OP=log_softmax"
 # On a GPU the answer comes within two minutes: no point starts after the first time, and none takes
 # longer than the second.
 LAST_START_S, TIMEOUT_S = 80, 40
-REPLICATES = 3  # which show the spread between processes, as in `make record`
+REPLICATES = 3  # they show the spread between processes, as in `make record`
 CPU_ROWS = 16  # at most, of the matrix on which a CPU checks; a kernel treats all rows alike
 NO_TIME = "no time was left of two minutes; the same command goes on with it"
 
@@ -59,14 +59,14 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; return the exit code."""
-    given = parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     try:
-        asked = question(given)
-        if given.profile:
+        asked = question(options)
+        if options.profile:
             profile.check(asked)  # before time is spent
-        code = answered(asked, bool(given.kernel))
-        if given.profile:
-            print(f"profile: {profile.write_profile(asked, Path(given.profile))}")
+        code = answered(asked, bool(options.kernel))
+        if options.profile:
+            print(f"profile: {profile.write_profile(asked, Path(options.profile))}")
         return code
     except (
         *(BadPoint, kernels.BadKernel, WorkflowError, InputError),
@@ -100,25 +100,25 @@ def answered(asked: Point, has_kernel: bool) -> int:
     return int(answer.fails(table, asked.variant))
 
 
-def question(given: argparse.Namespace) -> Point:
+def question(options: argparse.Namespace) -> Point:
     """Return the point of the shape, of torch or of the given kernel. Raises BadPoint."""
     for name in ("M", "N"):
-        if not getattr(given, name):
+        if not getattr(options, name):
             raise BadPoint(f"{name} is missing: {EXAMPLE}")
-    if given.profile and not given.kernel:
+    if options.profile and not options.kernel:
         raise BadPoint(f"PROFILE needs KERNEL, the kernel to profile: {EXAMPLE} KERNEL=frontier")
-    M, N = (int(text) if text.isdecimal() else text for text in (given.M, given.N))
-    names = {name: getattr(given, name) for name in ("dtype", "op") if getattr(given, name)}
+    M, N = (int(text) if text.isdecimal() else text for text in (options.M, options.N))
+    names = {name: getattr(options, name) for name in ("dtype", "op") if getattr(options, name)}
     files, variant = (), kernels.torch_variant(names.get("op", Point.op))
-    if given.kernel in _project_kernels():
-        variant = Path(given.kernel).stem
-    elif given.kernel:
-        files, variant = (given.kernel,), kernels.add_variant(given.kernel)
+    if options.kernel in _project_kernels():
+        variant = Path(options.kernel).stem
+    elif options.kernel:
+        files, variant = (options.kernel,), kernels.add_variant(options.kernel)
     gpu = gpus.resolve(gpus.AUTO)
     asked = Point(gpu, M=M, N=N, variant=variant, files=files, **{"dtype": "float32"} | names)
     if asked.op not in (computed := kernels.ops(variant)):
         words = ", ".join(sorted(computed))
-        raise BadPoint(f"{given.kernel or variant} does not compute {asked.op}, but {words}")
+        raise BadPoint(f"{options.kernel or variant} does not compute {asked.op}, but {words}")
     return asked
 
 

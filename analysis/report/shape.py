@@ -51,8 +51,8 @@ def report(table: pd.DataFrame, unmeasured: Mapping[str, str]) -> str:
 
 def checked(table: pd.DataFrame, unmeasured: Mapping[str, str]) -> str:
     """Return what the checks found, without a time: a CPU's say nothing about a GPU."""
-    found = {row["variant"]: check_of(row) for row in table.to_dict("records")}
-    return "\n".join(_aligned([("", *each) for each in (found | unmeasured).items()]))
+    outcomes = {row["variant"]: check_of(row) for row in table.to_dict("records")}
+    return "\n".join(_aligned([("", *outcome) for outcome in (outcomes | unmeasured).items()]))
 
 
 def check_of(row: Mapping) -> str:
@@ -89,10 +89,10 @@ def wrong_on(row: Mapping) -> str:
 
 def _against_rival(table: pd.DataFrame, row: Mapping) -> str:
     """Return the time over that of the fastest other kernel, which is torch only if all else is."""
-    others = table[table["rank"].notna() & (table["variant"] != row["variant"])]
-    rivals = others[~is_baseline(others)]
+    ranked = table[table["rank"].notna() & (table["variant"] != row["variant"])]
+    rivals = ranked[~is_baseline(ranked)]
     alone = "" if len(rivals) else " (no other kernel was timed)"
-    rivals = (rivals if len(rivals) else others).sort_values("rank")
+    rivals = (rivals if len(rivals) else ranked).sort_values("rank")
     if rivals.empty:
         return "no other kernel was timed"
     rival = rivals.iloc[0]

@@ -13,7 +13,7 @@ import numpy as np
 LEVEL = 0.05  # one minus the confidence; also the rate of false discoveries
 TIE = 0.01  # a smaller lead counts as none: on some hosts processes of the same code differ by it
 Z = 1.959964  # standard errors on each side of a normal 95 % interval
-NORMAL = 1000.0  # with more degrees of freedom Student's t is taken as normal
+NORMAL = 1000.0  # degrees of freedom, beyond which Student's t is taken as normal
 
 
 class Estimate(NamedTuple):
@@ -66,9 +66,9 @@ class Estimate(NamedTuple):
         half = two_sided_p(size / math.sqrt(self.variance), self.degrees) / 2
         return half if size >= 0 else 1 - half
 
-    def over(self, other: "Estimate") -> "Estimate":
+    def over(self, divisor: "Estimate") -> "Estimate":
         """Return the quotient of two independent ratios."""
-        return _weighted_sum([self, other], (1, -1))
+        return _weighted_sum([self, divisor], (1, -1))
 
 
 def _weighted_sum(estimates: Iterable[Estimate], weights: Iterable[float]) -> Estimate:

@@ -23,13 +23,13 @@ BOARD = ["origin", "sweep", "gpu", "gpu_uuid"]
 # The grid of a (relative), b (µs) and d in `process_spread`. a and b reach from below the smallest
 # spread of a recorded board, 0.02 %, to above the largest.
 A_GRID, B_GRID_US = np.geomspace(5e-5, 5e-2, 30), np.append(0, np.geomspace(2e-3, 0.5, 24))
-# Of 25 recorded sweeps on a board, 13 would take d = 2, where the variance is infinite, and so is
-# that of a mean. With 3, the same kernel under two names, 37 recorded pairs, never differs
+# Among 25 recorded sweeps on a board, 13 would take d = 2, where the variance is infinite, and so
+# is that of a mean. With 3, the same kernel under two names, 37 recorded pairs, never differs
 # significantly. But if d were 2.1, 5 of 30 simulated sweeps of equal variants would show a
 # significant difference.
 D_GRID = (3.0, 4.0, 6.0, 10.0, 20.0, 50.0)
-# With fewer degrees of freedom in the controls of a sweep, a, b and d are those of its board in all
-# sweeps, or else DEFAULT, a spread that no recorded board exceeds.
+# A sweep needs these degrees of freedom in its controls. With fewer, a, b and d are those of its
+# board in all sweeps, or else DEFAULT, a spread that no recorded board exceeds.
 MIN_DEGREES, DEFAULT = 10, (5e-3, 0.12, 4.0)
 
 
@@ -53,9 +53,9 @@ def widening(rows: pd.DataFrame, controls: pd.DataFrame) -> pd.Series:
     """
     aa, k = aa_controls(controls), pd.Series(1.0, rows.index)
     rows = rows.assign(short=rows["torch_us"] <= SHORT_US)
-    for by, least in ((["gpu", "op"], MIN_ROWS), (["gpu", "op", "short"], MIN_CLASS_ROWS)):
+    for by, fewest in ((["gpu", "op"], MIN_ROWS), (["gpu", "op", "short"], MIN_CLASS_ROWS)):
         for key, part in aa.groupby(by):
-            if len(part) >= least:
+            if len(part) >= fewest:
                 inside = (rows[by] == list(key)).all(axis=1)
                 k[inside] = max(1.0, part["z"].abs().quantile(1 - LEVEL) / Z)
     return k
@@ -69,9 +69,9 @@ def biased_operations(rows: pd.DataFrame) -> pd.Series:
     return aa["mean"][biased & (aa["size"] >= MIN_ROWS)]
 
 
-def binomial_tail(least: int, n: int, rate: float) -> float:
-    """Return the probability of `least` or more of `n` events of probability `rate`."""
-    k = np.arange(least, n + 1)
+def binomial_tail(fewest: int, n: int, rate: float) -> float:
+    """Return the probability of `fewest` or more of `n` events of probability `rate`."""
+    k = np.arange(fewest, n + 1)
     log_factorial = np.append(0, np.log(np.arange(1, n + 1)).cumsum())  # itself it would overflow
     log_ways = log_factorial[n] - log_factorial[k] - log_factorial[n - k]
     return float(np.exp(log_ways + k * math.log(rate) + (n - k) * math.log1p(-rate)).sum())

@@ -10,8 +10,8 @@ from ..clock.base import Call, CallBuffers, Inputs, Out, tensors_of
 from ..inputs import empty_out, out_like, spoil
 from .tolerance import Accuracy, check_rows, worst
 
-BITS = {2: torch.int16, 4: torch.int32, 8: torch.int64}  # by bytes of an element
-ELEMENTS_CHECKED = 2**23  # of larger matrices a sample of rows is checked: 64 MB in float64
+BITS = {2: torch.int16, 4: torch.int32, 8: torch.int64}  # bytes of an element -> integers
+ELEMENTS_CHECKED = 2**23  # 64 MB in float64; larger matrices have a sample of rows checked
 
 
 def rows_to_check(rows: int, cols: int, seed: int, device: torch.device) -> torch.Tensor:
@@ -44,19 +44,19 @@ def check_result(result: object, like: Out, out: Out | None) -> str | None:
 def _wrong_tensor(y: object, like: torch.Tensor, out: torch.Tensor | None) -> str | None:
     if not isinstance(y, torch.Tensor):
         return f"returned {type(y).__name__}, not a tensor"
-    for what in ("shape", "dtype", "device"):
-        got, want = getattr(y, what), getattr(like, what)
+    for attribute in ("shape", "dtype", "device"):
+        got, want = getattr(y, attribute), getattr(like, attribute)
         if got != want:
-            shown = (tuple(got), tuple(want)) if what == "shape" else (got, want)
-            return f"returned {what} {shown[0]}, expected {shown[1]}"
+            shown = (tuple(got), tuple(want)) if attribute == "shape" else (got, want)
+            return f"returned {attribute} {shown[0]}, expected {shown[1]}"
     if out is not None and y.data_ptr() != out.data_ptr():
         return "was given out, but returned another tensor"
     return None
 
 
-def same_bits(some: Inputs, others: Inputs) -> bool:
+def same_bits(left: Inputs, right: Inputs) -> bool:
     """Return whether the tensors are equal one by one, bit by bit; NaNs may be."""
-    pairs = zip(some, others, strict=True)
+    pairs = zip(left, right, strict=True)
     return all(torch.equal(*(t.view(BITS[t.element_size()]) for t in pair)) for pair in pairs)
 
 

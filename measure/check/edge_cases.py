@@ -179,8 +179,8 @@ def draw_cases(point: Point, device: torch.device) -> list[tuple[str, int, Input
     def random(distribution: str) -> torch.Tensor:
         return draw(distribution, torch.float32, (rows, point.N), next_seed(), device)
 
-    other = other_distribution(point)
-    ordinary, others, spread = (random(name) for name in (point.distribution, other, "uniform"))
+    unlike_name = other_distribution(point)
+    ordinary, unlike, spread = map(random, (point.distribution, unlike_name, "uniform"))
     shifted, masked, undefined = (random("normal") for _ in range(3))
     kinds = torch.stack([LARGE * (spread * 2 - 1), shifted + LARGE, shifted - LARGE])
     large = kinds[torch.arange(rows) % 3, torch.arange(rows)]
@@ -200,7 +200,7 @@ def draw_cases(point: Point, device: torch.device) -> list[tuple[str, int, Input
 
     cases = [
         ("padded rows", GUARD, ordinary, draw_other),
-        (f"{other} values", 0, others, draw_other),
+        (f"{unlike_name} values", 0, unlike, draw_other),
         ("large values", 0, large, large_too),
         ("rows with -inf", 0, masked, draw_other),
     ]

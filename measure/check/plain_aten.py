@@ -12,7 +12,7 @@ from operations import Operation
 from ..device.opened import Device
 from ..errors import NoRow
 
-OWN = ("aten/src/ATen/", "torch/csrc/autograd/")  # where torch's own kernels are registered
+OWN = ("aten/src/ATen/", "torch/csrc/autograd/")  # files that register torch's own kernels
 
 
 def columns(device: Device, operation: Operation) -> dict:

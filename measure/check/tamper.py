@@ -49,7 +49,7 @@ NAMES = (
 ON_A_GPU = ("clock.roofline", "clock.graph", "compiled_stats", "device.telemetry")
 PACKAGE = __package__.partition(".")[0]
 PACKAGES = PACKAGE, "operations"
-OPERATORS = ("mul.Tensor",)  # of torch, that every exact result and bound is computed by
+OPERATORS = ("mul.Tensor",)  # torch's, by which every exact result and bound is computed
 # Settings of the process by which a variant could slow the baseline, and less so itself. Hooks of
 # the interpreter, such as a profile function, cost time for each call of Python.
 SETTINGS = {

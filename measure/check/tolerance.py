@@ -24,7 +24,7 @@ class Accuracy:
 
     max_abs_error: float = 0.0
     max_rel_error: float = 0.0
-    max_row_sum_error: float | None = None  # where the sum of a row means nothing
+    max_row_sum_error: float | None = None  # None if the sum of a row means nothing
     problem: str | None = None
 
     def columns(self) -> dict:
@@ -48,11 +48,11 @@ def check_rows(out: Out, inputs: Inputs, op: str, truncates: bool = False) -> Ac
 
 def worst(accuracies: list[Accuracy]) -> Accuracy:
     """Merge several checks: the largest errors, and the first problem."""
-    errors = {name: [getattr(each, name) for each in accuracies] for name in ERRORS}
-    known = {name: [e for e in values if e is not None] for name, values in errors.items()}
+    errors = {name: [getattr(accuracy, name) for accuracy in accuracies] for name in ERRORS}
+    measured = {name: [e for e in values if e is not None] for name, values in errors.items()}
     # numpy's maximum keeps a NaN, which Python's max may drop
-    largest = {name: float(np.max(values)) if values else None for name, values in known.items()}
-    problems = (each.problem for each in accuracies)
+    largest = {name: float(np.max(values)) if values else None for name, values in measured.items()}
+    problems = (accuracy.problem for accuracy in accuracies)
     return Accuracy(**largest, problem=next(filter(None, problems), None))
 
 

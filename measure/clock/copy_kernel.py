@@ -12,7 +12,7 @@ from .base import Call
 
 # (bytes per program, warps): 16 to 128 bytes in flight per thread
 SHAPES = ((2048, 4), (4096, 4), (8192, 4), (16384, 4), (65536, 16))
-BLOCK_BYTES = {f"triton_{size}": size for size, _ in SHAPES}  # by name
+BLOCK_BYTES = {f"triton_{size}": size for size, _ in SHAPES}  # name of a copy -> bytes
 
 # Elements, a multiple of 16 bytes for every dtype. Triton vectorises only if it sees that the mask
 # ends with a whole vector. The first program moves the remaining elements.

@@ -30,8 +30,8 @@ CANDIDATE_US = 1000.0  # a replay of a candidate for ``fastest``
 TRIALS = 7
 WARM_REPLAYS = 11
 COVER_US = 50.0  # at least, in which the host queues a replay
-CYCLES_PER_US = 2000  # of an SM, about
-EAGER_CALLS = 50  # at most, of a batch: well below the 1024 launches that fit in a stream's queue
+CYCLES_PER_US = 2000  # an SM's, about
+EAGER_CALLS = 50  # a batch has no more: well below the 1024 launches that fit in a stream's queue
 
 
 class _Series:

@@ -3,8 +3,8 @@
 import sys
 import threading
 
-MONITORING = getattr(sys, "monitoring", None)  # from Python 3.12 on
-TOOLS = range(6)  # of sys.monitoring
+MONITORING = getattr(sys, "monitoring", None)  # new in Python 3.12
+TOOLS = range(6)  # identifiers of sys.monitoring's tools
 
 
 def monitoring_tools() -> list[tuple[str | None, int]]:

@@ -105,7 +105,7 @@ def plan(problem: Problem, form: Form, kind: str = "copy") -> tuple[LaunchPlan, 
         return ()
     turns = max(1, ceil_div(problem.rows * problem.cols * problem.dtype.itemsize, form.block_bytes))
     at_once = form.per_sm * problem.gpu.sm_count or ceil_div(turns, form.stages)
-    blocks = ceil_div(turns, ceil_div(turns, at_once))  # which take as many turns, or one less
+    blocks = ceil_div(turns, ceil_div(turns, at_once))  # each takes as many turns, or one less
     kernel = form.kernel(problem.dtype, kind)
     return (LaunchPlan(SOURCE, kernel, form.warps * WARP, blocks, form.shared_bytes),)
 
@@ -130,7 +130,7 @@ def call_of(form: Form, kind: str, x: torch.Tensor) -> Call:
 
     def call(*matrices: torch.Tensor) -> None:
         *inputs, out = (*matrices, *words)
-        addresses = (each.data_ptr() for each in (out, *inputs))
+        addresses = (tensor.data_ptr() for tensor in (out, *inputs))
         launch.launch_with(key, (*addresses, *(cols,) * (reads + 1), rows, cols))
 
     return call

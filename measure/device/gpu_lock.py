@@ -38,10 +38,10 @@ def assigned_gpu(point: Point, visible: Sequence[gpus.VisibleGpu]) -> gpus.Visib
     Boards of one model differ by some percent, so variants are compared on one board only. A hash
     of the matrix chooses the board, so points need not agree on it.
     """
-    wanted = sorted(gpu for gpu in visible if gpu.slug == point.gpu)
+    candidates = sorted(gpu for gpu in visible if gpu.slug == point.gpu)
     matrix = " ".join(str(getattr(point, name)) for name in MATRIX)
     number = int.from_bytes(hashlib.sha256(matrix.encode()).digest()[:8], "big")
-    return wanted[number % len(wanted)] if wanted else None
+    return candidates[number % len(candidates)] if candidates else None
 
 
 @contextlib.contextmanager
@@ -71,7 +71,7 @@ def _try(path: Path) -> int | None:
                 # If the file was removed, another process would lock a new file of this name.
                 if os.fstat(fd).st_ino == os.stat(path).st_ino:
                     with contextlib.suppress(PermissionError):  # a file of another user
-                        os.utime(fd)  # so that no clean-up of /tmp removes the file as an old one
+                        os.utime(fd)  # or a clean-up of /tmp would remove the file as an old one
                     stack.pop_all()
                     return fd
             return None

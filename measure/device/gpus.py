@@ -22,7 +22,7 @@ _BRAND = re.compile(
 # Words that distinguish boards of one family, by form factor and memory: an H100 PCIe has half of
 # the bandwidth of an H100 SXM5.
 _BOARD = re.compile(r"pcie?|sxm\d*|nvl|hbm\d*e?|\d+gb?", re.IGNORECASE)
-SLICE = " MIG "  # in the name of a MIG slice, between its board and its size
+SLICE = " MIG "  # stands between the board and the size in the name of a MIG slice
 # Slugs that were recorded before boards had slugs of their own.
 _RECORDED = {"NVIDIA H100 80GB HBM3": "h100"}
 

@@ -7,7 +7,7 @@ import pynvml
 from .gpus import open_nvml
 from .opened import Device
 
-CLOCK_DRIFT = 0.03  # of the SM clock while a point is timed: more sets a flag
+CLOCK_DRIFT = 0.03  # share by which the SM clock moves while a point is timed: more sets a flag
 
 # Reasons for which a busy GPU slows down. Idleness and clock settings are no such reasons.
 _THROTTLES = {

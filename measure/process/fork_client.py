@@ -29,8 +29,8 @@ from ..errors import NoRow
 from ..point import Point
 from . import reaper
 
-LOAD_S = 120.0  # for a server to load torch from a slow disk
-KILLED_S = 60.0  # for the processes of a point to end once they are killed
+LOAD_S = 120.0  # a server loads torch from a slow disk in less
+KILLED_S = 60.0  # the processes of a point end in less once they are killed
 BACKLOG = 64  # points that may ask at once
 # Attempts to connect, POLL_S apart. Another point that has taken the name listens long before.
 ATTEMPTS = 100

@@ -22,7 +22,7 @@ from kernels.terminal import replace_missing_characters
 from .. import fingerprint
 from . import reaper
 
-# What a worker would import, except variants: an edit of a variant must reach the next point. If an
+# Modules that a worker imports, but no variant: an edit of one must reach the next point. If an
 # import fails here, it fails in the worker again, which says what is missing.
 PRELOADED = (
     *("torch", "triton", "triton.compiler.code_generator", "numpy.random", "numpy.ma"),
@@ -80,7 +80,7 @@ def serve(listener: socket.socket, owner: int) -> None:
 def main(listener: int, owner: int, bare: bool) -> None:
     """Load and serve. If the process cannot be forked then, become a bare server."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner
-    replace_missing_characters()  # what a kernel prints must not end it
+    replace_missing_characters()  # a kernel may print any text without ending it
     begin = time.monotonic()
     if not bare:
         load()

@@ -60,8 +60,8 @@ def serve(connection: socket.socket) -> None:
         os.environ.update(job["environment"])
         os.chdir(job["directory"])
         measure(job, Journal(folder))
-        # With a lock, answer before exiting, which takes 0.1 s with a CUDA context: the lock holds
-        # the next point back. A forked copy of the worker must not answer.
+        # Exiting takes 0.1 s with a CUDA context, so a worker with a lock answers before: the lock
+        # holds the next point back. A forked copy of the worker must not answer.
         if locked and os.getpid() == worker_pid:
             _answer(connection, b"0")
 
