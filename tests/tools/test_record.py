@@ -13,7 +13,7 @@ from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of
 from tests.measure import nvml
 from tests.planning.test_points import DEFAULT, overlay
-from tools import record, results
+from tools import readme, record
 
 
 def refusal(project, *sweeps: str, gpu: bool = True) -> str:
@@ -93,7 +93,7 @@ def test_every_claim_and_every_line_of_the_readme_has_its_recorded_points(record
     judged = found.query("origin == 'measured' and verdict != 'no data'")
     assert set(judged["quantity"]) == {claim.quantity for claim in claims.CLAIMS}
     known = {(p.op, p.dtype, p.M, p.N, p.variant) for own in recorded.values() for p in own}
-    assert {(*point, results.OURS) for point in results.GLANCE} <= known
+    assert {(*point, readme.OURS) for point in readme.POINTS} <= known
 
 
 def test_a_sweep_has_its_name_and_each_gpu_of_the_kind_a_point_that_waits_for_it(monkeypatch):
