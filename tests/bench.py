@@ -27,8 +27,8 @@ def kernel(act: str, head: str = "") -> str:
 
 def point(**change) -> Point:
     """Return a small point of the CPU, but for what `change` says."""
-    given = {"gpu": "cpu", "dtype": "float32", "M": 8, "N": 8, "variant": "torch_softmax"}
-    return Point(**given | change)
+    fields = {"gpu": "cpu", "dtype": "float32", "M": 8, "N": 8, "variant": "torch_softmax"}
+    return Point(**fields | change)
 
 
 def read_row(path: Path) -> dict[str, str]:
@@ -45,7 +45,7 @@ class Bench:
 
     def __init__(self, folder: Path):
         self.project = copies.copy_project(folder)
-        self.owner = os.getpid()  # of the server
+        self.owner = os.getpid()  # the server ends with it
 
     def add(self, name: str, source: str) -> None:
         """Make `source` the kernel `name`."""
@@ -57,9 +57,11 @@ class Bench:
         `options` are the command's, without dashes; M=64, N=96 and 6 blocks if not given.
         `served=False` measures in a fresh Python.
         """
-        given = {"variant": variant, "gpu": "cpu", "M": 64, "N": 96, "blocks": 6}
-        given |= {"output": "row.csv"} | ({"served-for": self.owner} if served else {}) | options
-        words = [word for key, value in given.items() for word in (f"--{key}", str(value))]
+        arguments = {"variant": variant, "gpu": "cpu", "M": 64, "N": 96, "blocks": 6}
+        arguments |= (
+            {"output": "row.csv"} | ({"served-for": self.owner} if served else {}) | options
+        )
+        words = [word for key, value in arguments.items() for word in (f"--{key}", str(value))]
         return subprocess.Popen(
             [sys.executable, "-m", "measure", "point", *words],
             cwd=self.project,

@@ -39,7 +39,7 @@ def time_us(variant: str, m: int, n: int, itemsize: int) -> float:
     return (LAUNCH_US + 2 * m * n * itemsize / 1000 / (share * PEAK_GBPS)) * wobble
 
 
-def row(**given) -> dict[str, str]:
+def row(**columns) -> dict[str, str]:
     """One row as text; `given` replaces columns. With a status that is not ok, no times."""
     point = {
         "gpu": "h200",
@@ -50,12 +50,12 @@ def row(**given) -> dict[str, str]:
         "N": 1024,
         "variant": "triton_online",
     }
-    point |= {name: given[name] for name in point if name in given}
+    point |= {name: columns[name] for name in point if name in columns}
     values = point | {"seed": 3407, "blocks": 51, "replicate": 1, "status": "ok"}
     values |= _provenance(point["gpu"])
-    if given.get("status", "ok") == "ok":
+    if columns.get("status", "ok") == "ok":
         values |= _times(point)
-    values |= given
+    values |= columns
     unknown = set(values) - set(schema.COLUMNS)
     assert not unknown, f"not columns of a row: {unknown}"
     return {name: _text(values.get(name, "")) for name in schema.COLUMNS}
@@ -70,31 +70,31 @@ def code_of(variant: str, op: str = "softmax") -> dict[str, str]:
     }
 
 
-def with_speedup(value: float, half: float = 0.002, **given) -> dict[str, str]:
+def with_speedup(value: float, half: float = 0.002, **columns) -> dict[str, str]:
     """A row whose paired speed-up over torch is `value` ± `half`."""
     interval = {"speedup": value, "speedup_low": value - half, "speedup_high": value + half}
-    return row(**interval, **given)
+    return row(**interval, **columns)
 
 
-def with_speedups(speeds: dict, sizes=(65536,), half=0.0005, **given) -> list[dict[str, str]]:
+def with_speedups(speeds: dict, sizes=(65536,), half=0.0005, **columns) -> list[dict[str, str]]:
     """Rows of variants with such speed-ups at each size."""
     return [
-        with_speedup(value, half, variant=name, N=n, **given)
+        with_speedup(value, half, variant=name, N=n, **columns)
         for n in sizes
         for name, value in speeds.items()
     ]
 
 
-def sweep_rows(sizes=ONLINE_SIZES, variants=VARIANTS, **given) -> list[dict[str, str]]:
+def sweep_rows(sizes=ONLINE_SIZES, variants=VARIANTS, **columns) -> list[dict[str, str]]:
     """A row for every variant and size."""
-    return [row(variant=variant, N=n, **given) for n in sizes for variant in variants]
+    return [row(variant=variant, N=n, **columns) for n in sizes for variant in variants]
 
 
 def oneflow_rows(fast=2.0, half=0.002, sizes=ONEFLOW_SIZES) -> list[dict[str, str]]:
     """Rows of the OneFlow protocol: OneFlow is `fast` times as fast as FasterTransformer."""
     speeds = dict(zip(PAIR, (fast, 1.0), strict=True))
-    given = [{"sizes": [n], "M": 2048 * n, "distribution": "normal"} for n in sizes]
-    return [row for each in given for row in with_speedups(speeds, half=half, **each)]
+    shapes = [{"sizes": [n], "M": 2048 * n, "distribution": "normal"} for n in sizes]
+    return [row for shape in shapes for row in with_speedups(speeds, half=half, **shape)]
 
 
 def frame_of(rows, sweep="online_softmax", origin="measured", unranked=schema.UNRANKED):
@@ -103,9 +103,9 @@ def frame_of(rows, sweep="online_softmax", origin="measured", unranked=schema.UN
     return frame.from_rows(mark_ranked((leading | row for row in rows), unranked))
 
 
-def ranked(rows, **given):
+def ranked(rows, **options):
     """A frame of ranked variants."""
-    return ranking.rank_variants(frame_of(rows, **given))
+    return ranking.rank_variants(frame_of(rows, **options))
 
 
 def write_row(root: Path, values: dict[str, str]) -> Path:

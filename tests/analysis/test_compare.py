@@ -19,17 +19,17 @@ MANY, MINE = [2**i for i in range(10, 18)], [f"mine_{i}" for i in range(8)]
 SPEEDUP = ("speedup", "speedup_low", "speedup_high")
 
 
-def rows(seed, slower=None, sizes=SIZES, variants=VARIANTS, replicates=1, **given):
+def rows(seed, slower=None, sizes=SIZES, variants=VARIANTS, replicates=1, **columns):
     """Rows of a run; a process deviates by 0.1 %; `slower`: (variant, N) -> factor of time."""
-    rng, found = np.random.default_rng(seed), []
+    rng, made = np.random.default_rng(seed), []
     for n, variant, replicate in itertools.product(sizes, variants, range(1, replicates + 1)):
         own, control = np.exp(0.001 * rng.standard_t(6, 2))
-        found.append(synthetic.row(variant=variant, N=n, replicate=replicate, **CODE | given))
+        made.append(synthetic.row(variant=variant, N=n, replicate=replicate, **CODE | columns))
         factor = own * (slower or {}).get((variant, n), 1.0)
-        multiply(found[-1], factor, "time_us")
-        multiply(found[-1], 1 / factor, *SPEEDUP, "of_copy")
-        multiply(found[-1], control, "torch_us")
-    return found
+        multiply(made[-1], factor, "time_us")
+        multiply(made[-1], 1 / factor, *SPEEDUP, "of_copy")
+        multiply(made[-1], control, "torch_us")
+    return made
 
 
 def multiply(row, factor, *names):
@@ -46,8 +46,8 @@ def compare(tmp_path, capsys):
 
     def call(old, new, *options):
         paths = [
-            synthetic.write_csv(tmp_path / f"{name}.csv", given) if type(given) is list else given
-            for name, given in (("old", old), ("new", new))
+            synthetic.write_csv(tmp_path / f"{name}.csv", run) if type(run) is list else run
+            for name, run in (("old", old), ("new", new))
         ]
         code = cli.main(["compare", *map(str, [*paths, *options])])
         said = capsys.readouterr()
@@ -66,12 +66,12 @@ def test_a_slowdown_is_found_and_the_rest_is_not(factor, replicates, torch):
     for row in new if torch > 1 else ():
         row["driver"] = "580.1"
         multiply(row, torch, "torch_us", *SPEEDUP)
-    found = judged(old, new, allow=torch > 1)
-    hit = np.array([(key[-1], key[-2]) in planted for key in found.index])
-    assert (found["change"][hit] == rooms.SLOWER).mean() >= 0.9
-    assert set(found["change"][~hit]) <= {rooms.SAME, rooms.UNCLEAR}
-    assert (found["change"][~hit] == rooms.SAME).mean() > 0.8
-    assert (found["change"].iloc[:14] == rooms.SLOWER).all(), "the worst come first"
+    changes = judged(old, new, allow=torch > 1)
+    hit = np.array([(key[-1], key[-2]) in planted for key in changes.index])
+    assert (changes["change"][hit] == rooms.SLOWER).mean() >= 0.9
+    assert set(changes["change"][~hit]) <= {rooms.SAME, rooms.UNCLEAR}
+    assert (changes["change"][~hit] == rooms.SAME).mean() > 0.8
+    assert (changes["change"].iloc[:14] == rooms.SLOWER).all(), "the worst come first"
 
 
 def test_row_files_a_recorded_table_and_measurements_of_one_run_are_the_same(tmp_path, compare):
@@ -94,8 +94,8 @@ def test_an_unclear_point_says_why():
     """The interval of a difference reaches into the margin, or is beyond it as one of many."""
     for factor, note in ((1.01, rooms.WIDE), (1.013, rooms.BY_CHANCE)):
         runs = rows(1, None, MANY), rows(2, {("triton_row", 2048): factor}, MANY)
-        found = judged(*runs)
-        assert found["note"][found["change"] == rooms.UNCLEAR].tolist() == [note]
+        changes = judged(*runs)
+        assert changes["note"][changes["change"] == rooms.UNCLEAR].tolist() == [note]
 
 
 def test_a_point_that_broke_or_is_slower_than_the_threshold_fails(tmp_path, compare):
@@ -135,12 +135,12 @@ def test_a_point_that_broke_or_is_slower_than_the_threshold_fails(tmp_path, comp
     ],
 )
 def test_other_conditions_are_refused_unless_allowed(compare, column, value, paired):
-    both = rows(1), rows(2, **{column: value})
-    code, out, err = compare(*both)
+    runs = rows(1), rows(2, **{column: value})
+    code, out, err = compare(*runs)
     assert (code, out) == (2, "")
-    assert f"{column} {both[0][0][column][:24]} in OLD, {value[:24]} in NEW" in err
+    assert f"{column} {runs[0][0][column][:24]} in OLD, {value[:24]} in NEW" in err
     assert "--allow" in err
-    code, out, _ = compare(*both, "--allow")
+    code, out, _ = compare(*runs, "--allow")
     assert code == 0
     assert f"(`--allow`): {column} " in out
     assert ("over the copy" in out) == (not paired)
@@ -162,10 +162,10 @@ def test_every_replicate_counts_as_a_condition(tmp_path, compare):
 EDITED = {"kernel_sha256": "e" * 64}
 
 
-def failing(status, **given):
+def failing(status, **columns):
     """Rows of a run of which no point was timed."""
     return [
-        row if row["variant"] == "torch_softmax" else synthetic.row(**name | CODE | given)
+        row if row["variant"] == "torch_softmax" else synthetic.row(**name | CODE | columns)
         for row in rows(2)
         for name in [{"variant": row["variant"], "N": row["N"], "status": status}]
     ]
@@ -182,8 +182,8 @@ def failing(status, **given):
     ],
 )
 def test_what_was_not_compared_has_not_passed(old, new, code, words, compare):
-    found, out, err = compare(old, new)
-    assert found == code
+    exit_code, out, err = compare(old, new)
+    assert exit_code == code
     assert words in out.splitlines()[0]
     assert "passed" not in out
     assert "Traceback" not in err
@@ -194,8 +194,8 @@ def test_a_changed_kernel_must_have_been_compared(compare):
 
     def without(name, **code):
         kept = [row for row in rows(2, variants=MINE) if row["variant"] != name]
-        given = {"variant": name, "status": "unsupported"} | CODE | code
-        return [*kept, *(synthetic.row(**given, N=n) for n in SIZES)]
+        columns = {"variant": name, "status": "unsupported"} | CODE | code
+        return [*kept, *(synthetic.row(**columns, N=n) for n in SIZES)]
 
     assert compare(rows(1, variants=MINE), without("mine_0", **EDITED))[0] == exit_codes.BROKE
     assert compare(without("mine_0"), without("mine_0"))[0] == exit_codes.DONE
@@ -219,8 +219,8 @@ def test_rows_of_another_seed_or_fingerprint_do_not_count(change, tmp_path, comp
     """As a folder of rows keeps them after a change: also further replicates."""
     old, new = rows(1, variants=MINE), rows(2, variants=MINE)
     for replicate in ("1", "2"):
-        other = {"time_us": "99", "started_at": "2026-11-01T10:00:00Z"} | change
-        synthetic.write_row(tmp_path, new[1] | other | {"replicate": replicate})
+        changed = {"time_us": "99", "started_at": "2026-11-01T10:00:00Z"} | change
+        synthetic.write_row(tmp_path, new[1] | changed | {"replicate": replicate})
     for row in new:
         synthetic.write_row(tmp_path, row)
     code, out, _ = compare(old, tmp_path / "rows")
@@ -234,7 +234,7 @@ def test_rows_of_another_seed_or_fingerprint_do_not_count(change, tmp_path, comp
 def test_a_run_that_was_interrupted_has_not_passed(compare):
     """Its points of an older code are named, and do not count."""
     old, new = rows(1, variants=MINE), rows(2, variants=MINE)
-    new[0] |= EDITED | {"started_at": "2026-11-21T10:00:00Z"}  # of mine_0, at the first size
+    new[0] |= EDITED | {"started_at": "2026-11-21T10:00:00Z"}  # mine_0 at the first size
     code, out, _ = compare(old, new)
     assert code == exit_codes.BROKE
     assert "2 points of an older code, so finish the run" in out.splitlines()[0]
@@ -246,11 +246,11 @@ def test_torch_s_own_rows_make_nothing_the_same(monkeypatch):
     seen = []
     verdicts = rooms._verdicts
     monkeypatch.setattr(rooms, "_verdicts", lambda r, limits: verdicts(seen.append(r) or r, limits))
-    found = judged(rows(1), rows(2))
-    assert "torch_softmax" not in found.index.get_level_values("variant")
-    assert len(seen[0]) == len(found) == 6
-    found = judged(rows(1), rows(2, driver="580.1"), allow=True)  # over the copy it may change
-    assert "torch_softmax" in found.index.get_level_values("variant")
+    changes = judged(rows(1), rows(2))
+    assert "torch_softmax" not in changes.index.get_level_values("variant")
+    assert len(seen[0]) == len(changes) == 6
+    changes = judged(rows(1), rows(2, driver="580.1"), allow=True)  # over the copy it may change
+    assert "torch_softmax" in changes.index.get_level_values("variant")
 
 
 @pytest.mark.parametrize(
@@ -283,10 +283,10 @@ def test_a_run_over_which_the_driver_changed_is_not_passed(compare):
 def test_what_cannot_be_compared_is_refused(tmp_path, compare):
     (tmp_path / "empty").mkdir()
     lines = rows(1)
-    other = [row | {"gpu": "a100", "gpu_name": "NVIDIA A100"} for row in lines]
+    of_a100 = [row | {"gpu": "a100", "gpu_name": "NVIDIA A100"} for row in lines]
     collect([], [], tmp_path / "none_measured.csv")
     for new, complaint in (
-        (other, "no point in common: OLD has gpu h200"),
+        (of_a100, "no point in common: OLD has gpu h200"),
         (lines[:1], "the only points in common are of torch_softmax"),
         (lines[:1] * 2, "duplicate row"),
         (tmp_path / "empty", "no rows to compare"),

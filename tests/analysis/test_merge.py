@@ -34,8 +34,8 @@ def test_collect_adds_recorded_gpus_that_lie_in_their_folder(tmp_path):
     file = synthetic.write_row(tmp_path, synthetic.row(gpu="cpu"))
     merge_rows([file], "online_softmax", tmp_path / "cpu.csv")
     assert collect([tmp_path / "cpu.csv"], [table], tmp_path / "all.csv") == 2
-    found = read_csv(tmp_path / "all.csv")
-    origins = [(row["gpu"], row["origin"]) for row in found]
+    collected = read_csv(tmp_path / "all.csv")
+    origins = [(row["gpu"], row["origin"]) for row in collected]
     assert origins == [("cpu", "measured"), ("h200", "recorded")]
 
 
@@ -61,16 +61,16 @@ def test_a_recorded_table_that_cannot_be_read_is_named_and_left_out(tmp_path, ca
 def test_of_a_matrix_on_several_boards_that_of_most_rows_ranks(tmp_path):
     boards = {"triton_row": "GPU-2", "triton_online": "GPU-2", "torch_softmax": "GPU-1"}
     rows = [synthetic.row(variant=name, gpu_uuid=uuid) for name, uuid in boards.items()]
-    # as many of each: that of most rows of the sweep
+    # Two boards with as many rows: the sweep has more rows of one of them.
     rows += synthetic.sweep_rows([256, 512], ["triton_row"], gpu_uuid="GPU-3")
     rows += synthetic.sweep_rows([256, 512, 4096], ["torch_softmax"], gpu_uuid="GPU-1")
     table = synthetic.write_csv(tmp_path / "h200" / "mine.csv", rows)
     collect([], [table], tmp_path / "all.csv")
-    found = read_csv(tmp_path / "all.csv")
-    assert {(row["N"], row["gpu_uuid"]) for row in found if row["ranked"] == "true"} == {
+    collected = read_csv(tmp_path / "all.csv")
+    assert {(row["N"], row["gpu_uuid"]) for row in collected if row["ranked"] == "true"} == {
         *(("1024", "GPU-2"), ("256", "GPU-1"), ("512", "GPU-1"), ("4096", "GPU-1")),
     }
-    assert {row["unranked_by"] for row in found if row["ranked"] == "false"} == {"other_board"}
+    assert {row["unranked_by"] for row in collected if row["ranked"] == "false"} == {"other_board"}
 
 
 def current(**change):
@@ -83,11 +83,11 @@ def test_recorded_rows_of_other_code_are_marked_kept_and_reported(tmp_path):
     table = synthetic.write_csv(tmp_path / "recorded" / "h200" / "mine.csv", rows)
     out = tmp_path / "all.csv"
     collect([], [table], out)
-    found = frame.load(out)
-    assert found.set_index("N")["stale"].to_dict() == {8: "false", 9: "true", 10: "true"}
-    stale = trust.findings(found, schema.UNRANKED)[-1]
+    collected = frame.load(out)
+    assert collected.set_index("N")["stale"].to_dict() == {8: "false", 9: "true", 10: "true"}
+    stale = trust.findings(collected, schema.UNRANKED)[-1]
     assert stale.text.startswith("other code than the current one measured 2 rows")
-    flags = ranking.rank_variants(found).set_index("N")["flags"]
+    flags = ranking.rank_variants(collected).set_index("N")["flags"]
     assert {n: frame.mark(flag) for n, flag in flags.items()} == {8: "", 9: "◊", 10: "◊"}
 
 

@@ -35,9 +35,9 @@ def some():
     ],
 )
 def test_rows_say_whether_they_rank(some, unranked, expected):
-    found = frame_of(some, unranked=unranked)
-    assert set(found["variant"][found["ranked"] == "true"]) == expected
-    assert set(ranking.summarise(found).dropna(subset="rank")["variant"]) == expected
+    marked = frame_of(some, unranked=unranked)
+    assert set(marked["variant"][marked["ranked"] == "true"]) == expected
+    assert set(ranking.summarise(marked).dropna(subset="rank")["variant"]) == expected
 
 
 def test_the_default_is_that_of_the_configuration():
@@ -58,8 +58,8 @@ SIZES = [2**i for i in range(13, 18)]
 )
 def test_the_best_set(second, half, tied):
     speeds = {"triton_row": 1.5, "triton_online": second, "torch_softmax": 1.0, "mine": 1.2}
-    found = ranked(with_speedups(speeds, SIZES, half))
-    for _, part in found.groupby("N"):
+    table = ranked(with_speedups(speeds, SIZES, half))
+    for _, part in table.groupby("N"):
         part = part.set_index("variant")
         assert bool(part.at["triton_online", "in_best_set"]) is tied
         assert part["competitors"].tolist() == [4] * 4
@@ -67,7 +67,7 @@ def test_the_best_set(second, half, tied):
         behind = part.loc["triton_online", ["behind_best", "behind_low", "behind_high"]]
         assert behind.iloc[0] == pytest.approx(1.5 / second)
         assert behind.iloc[1] < behind.iloc[0] < behind.iloc[2]
-    assert found.loc[found["variant"] == "triton_row", "in_best_set"].all()
+    assert table.loc[table["variant"] == "triton_row", "in_best_set"].all()
 
 
 @pytest.mark.parametrize(
@@ -109,19 +109,19 @@ def test_the_worst_status_of_the_replicates_is_that_of_the_variant():
     rows += with_speedups({"triton_row": 1.5}, replicate=2)
     fault = {"variant": "triton_row", "N": 65536, "message": "row 3 differs"}
     rows.append(synthetic.row(status="incorrect", replicate=3, **fault))
-    found = ranking.summarise(frame_of(rows)).set_index("variant")
-    assert found.loc["triton_row", ["status", "message"]].tolist() == ["incorrect", "row 3 differs"]
-    assert found["rank"].dropna().to_dict() == {"torch_softmax": 1}
-    assert found.loc["triton_row", "processes"] == 0
+    table = ranking.summarise(frame_of(rows)).set_index("variant")
+    assert table.loc["triton_row", ["status", "message"]].tolist() == ["incorrect", "row 3 differs"]
+    assert table["rank"].dropna().to_dict() == {"torch_softmax": 1}
+    assert table.loc["triton_row", "processes"] == 0
 
 
 def test_what_differs_in_one_of_many_matrices_by_chance_is_not_significant():
     even = [(v, 65536 + i, 1.5) for i in range(40) for v in ("a", "b")]
     lucky = [("a", 65536, 1.6), *even[1:]]
-    found = ranked(synthetic.with_speedup(x, 0.05, variant=v, N=n) for v, n, x in lucky)
-    first, second = map(stats.estimate, found[found["N"] == 65536].to_dict("records"))
+    table = ranked(synthetic.with_speedup(x, 0.05, variant=v, N=n) for v, n, x in lucky)
+    first, second = map(stats.estimate, table[table["N"] == 65536].to_dict("records"))
     assert first.over(second).p_beyond(stats.TIE) < 0.02, "enough of a single matrix"
-    assert found["in_best_set"].all()
+    assert table["in_best_set"].all()
 
 
 def test_summary_file_has_whole_ranks_and_words_for_booleans(tmp_path):
@@ -133,8 +133,8 @@ def test_summary_file_has_whole_ranks_and_words_for_booleans(tmp_path):
 
 def over_two_sweeps(first, second):
     """One size in two sweeps, each on its own board and with its own input, by variant."""
-    other = with_speedups(second, gpu_uuid="GPU-2", distribution="normal")
-    frames = [frame_of(with_speedups(first), sweep="one"), frame_of(other, sweep="two")]
+    rows = with_speedups(second, gpu_uuid="GPU-2", distribution="normal")
+    frames = [frame_of(with_speedups(first), sweep="one"), frame_of(rows, sweep="two")]
     table = ranking.rank_variants(pd.concat(frames, ignore_index=True))
     return ranking.over_sweeps(table).sort_values("rank").set_index("variant")
 
@@ -143,23 +143,23 @@ def test_a_size_has_one_ranking_over_all_sweeps():
     first = {"triton_row": 1.5, "triton_online": 1.2, "torch_softmax": 1.0}
     # 2 % on another board may be the board's
     for value, best in ((1.8, ["frontier"]), (1.53, ["frontier", "triton_row"])):
-        found = over_two_sweeps(first, {"triton_row": 1.5, "frontier": value})
-        assert found.index[0] == "frontier"
-        assert found["competitors"].tolist() == [4] * 4
-        assert found.loc["triton_row", "sweep"] == "one two"
-        low, value, high = found.loc["triton_row", ["speedup_low", "speedup", "speedup_high"]]
+        table = over_two_sweeps(first, {"triton_row": 1.5, "frontier": value})
+        assert table.index[0] == "frontier"
+        assert table["competitors"].tolist() == [4] * 4
+        assert table.loc["triton_row", "sweep"] == "one two"
+        low, value, high = table.loc["triton_row", ["speedup_low", "speedup", "speedup_high"]]
         alone = ranked(with_speedups({"triton_row": 1.5})).iloc[0]
         assert low <= alone["speedup_low"] < value < alone["speedup_high"] <= high
-        assert found.index[found["in_best_set"]].tolist() == best
+        assert table.index[table["in_best_set"]].tolist() == best
     apart = over_two_sweeps({"a": 1.5}, {"b": 1.6}).loc["a"]
     assert apart["behind_low"] < 1.02, "without a common matrix sweeps differ by 2 %"
 
 
 def test_a_variant_that_is_ahead_where_both_ran_is_not_called_slower():
     """`a` is first by another matrix, which `b` lacks."""
-    found = over_two_sweeps({"a": 1.5, "b": 1.6}, {"a": 2.0, "torch_softmax": 1.0})
-    assert found.loc["b", "behind_best"] < 1 < found.loc["torch_softmax", "behind_best"]
-    assert found["in_best_set"].to_dict() == {"a": True, "b": True, "torch_softmax": False}
+    table = over_two_sweeps({"a": 1.5, "b": 1.6}, {"a": 2.0, "torch_softmax": 1.0})
+    assert table.loc["b", "behind_best"] < 1 < table.loc["torch_softmax", "behind_best"]
+    assert table["in_best_set"].to_dict() == {"a": True, "b": True, "torch_softmax": False}
 
 
 def test_variants_of_one_matrix_are_compared_within_it():

@@ -14,8 +14,8 @@ def table_of(*rows):
     return synthetic.ranked([TORCH, *rows], sweep="shape")
 
 
-def kernel(name, speedup, **given):
-    return synthetic.with_speedup(speedup, 0.0005, variant=name, **SIZE, **given)
+def kernel(name, speedup, **columns):
+    return synthetic.with_speedup(speedup, 0.0005, variant=name, **SIZE, **columns)
 
 
 MINE = kernel(

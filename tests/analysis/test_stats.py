@@ -39,12 +39,12 @@ def run(
             t = scale * rng.standard_normal(2) if by_matrix else rng.standard_t(heavy, 2)
             control, own = sd * t
             aa, within = 0.0005 * rng.standard_normal(2) * (wide, 1)
-            given = {"torch_us": us[1] * math.exp(control)}
+            times = {"torch_us": us[1] * math.exp(control)}
             for name, log in (("speedup", math.log(1.5) + own + wide * within), ("aa", aa)):
                 value = math.exp(log)
-                given |= {f"{name}_low": value / half, f"{name}_high": value * half}
-                given["aa_ratio" if name == "aa" else name] = value
-            rows.append(synthetic.row(variant=variant, N=n, replicate=replicate, **given))
+                times |= {f"{name}_low": value / half, f"{name}_high": value * half}
+                times["aa_ratio" if name == "aa" else name] = value
+            rows.append(synthetic.row(variant=variant, N=n, replicate=replicate, **times))
     return frame_of(rows)
 
 
@@ -54,9 +54,9 @@ def test_intervals_cover_the_true_ratio(replicates, heavy):
     """95 % of them: of 960 intervals, 0.937 to 0.963 is within two standard errors."""
     hits = []
     for seed in range(8):
-        found = stats.point_estimates(run(seed, MINE, replicates, heavy=heavy))
-        hits += list((found["speedup_low"] < 1.5) & (found["speedup_high"] > 1.5))
-        assert set(found["processes"]) == {replicates}
+        points = stats.point_estimates(run(seed, MINE, replicates, heavy=heavy))
+        hits += list((points["speedup_low"] < 1.5) & (points["speedup_high"] > 1.5))
+        assert set(points["processes"]) == {replicates}
     assert 0.93 <= np.mean(hits) <= 0.975
 
 
@@ -100,8 +100,8 @@ def test_the_spread_is_that_of_the_boards_own_controls_and_never_zero():
     assert tuple(spread.process_spread(few).iloc[0]) == spread.DEFAULT
     beside = spread.process_spread(pd.concat([rows, few.assign(sweep="few")]))
     assert (beside.iloc[0] == beside.iloc[1]).all(), "a short sweep has the spread of its board"
-    found = stats.point_estimates(run(2, ["mine"]))
-    assert (found["speedup_high"] / found["speedup_low"] > 1.02).all()
+    points = stats.point_estimates(run(2, ["mine"]))
+    assert (points["speedup_high"] / points["speedup_low"] > 1.02).all()
 
 
 @pytest.mark.parametrize(("degrees", "low", "high"), [(3, 2.9, 3), (6, 5.5, 6), (20, 18, 20)])
@@ -132,7 +132,7 @@ def test_a_recorded_kernel_does_not_differ_from_the_same_kernel_under_another_na
     launched = "cuda_oneflow_" + kind.astype(str)
     points["same"] = points["variant"].mask(points["variant"] == "cuda_oneflow", launched)
     groups = points.groupby([*schema.SWEEP_MATRIX, "gpu_uuid", "replicate", "same"])
-    pairs = [map(stats.estimate, same.to_dict("records")) for _, same in groups if len(same) == 2]
+    pairs = [map(stats.estimate, pair.to_dict("records")) for _, pair in groups if len(pair) == 2]
     p = [first.over(second).p_beyond() for first, second in pairs]
     assert len(p) >= 20
     assert np.mean(np.array(p) <= stats.LEVEL) <= stats.LEVEL
@@ -160,10 +160,10 @@ def test_replicates_count_with_their_own_variance():
 
 def test_replicates_give_the_median_of_a_time_and_the_largest_error():
     """Further replicates check three rows, so their errors are smaller, and hide no larger one."""
-    given = enumerate(((9.0, 2e-11), (7.0, 1e-12), (8.0, 3e-12)), start=1)
+    processes = enumerate(((9.0, 2e-11), (7.0, 1e-12), (8.0, 3e-12)), start=1)
     rows = frame_of(
         synthetic.row(replicate=i, time_us=us, throttle_reasons="x" * i, **dict.fromkeys(ERRORS, e))
-        for i, (us, e) in given
+        for i, (us, e) in processes
     )
     (point,) = stats.point_estimates(rows).to_dict("records")
     assert (point["time_us"], *(point[name] for name in ERRORS)) == (8.0, 2e-11, 2e-11, 2e-11)
@@ -214,10 +214,10 @@ def test_a_difference_is_as_rare_as_its_p_says(shared, degrees):
 @pytest.mark.parametrize("heavy", [3, 4])
 def test_of_equal_variants_none_is_slower_in_95_percent_of_sweeps(sweeps, heavy):
     """In a sweep like fused_softmax: 98 matrices of 6 variants whose processes differ by 1 %."""
-    given = {"spread": 0.01, "heavy": heavy, "sizes": [128 * i for i in range(2, 100)]}
+    options = {"spread": 0.01, "heavy": heavy, "sizes": [128 * i for i in range(2, 100)]}
     wrong = 0
     for seed in range(sweeps):
-        rows = run(seed, MINE[:6], by_matrix=True, **given)
+        rows = run(seed, MINE[:6], by_matrix=True, **options)
         wrong += not ranking.rank_variants(rows)["in_best_set"].all()
     assert wrong <= 0.05 * sweeps + 2 * math.sqrt(0.05 * 0.95 * sweeps)
 
@@ -232,7 +232,7 @@ def test_quotients_and_means():
     assert heavy.over(heavy).variance > 0.02, "the tails of two are heavier than those of one"
     mean = stats.geometric_mean([Estimate(math.log(2), 0.02**2), Estimate(math.log(8), 0.02**2)])
     assert (mean.value, mean.variance) == pytest.approx((4, 0.02**2 / 2))
-    assert math.isnan(Estimate(0.3).interval[0])  # from the literature
+    assert math.isnan(Estimate(0.3).interval[0])  # a number of the literature
     assert Estimate(0.3).p_beyond() == 0
 
 
@@ -249,7 +249,7 @@ def test_nothing_is_beyond_a_margin_that_it_is_within():
     assert p[2] < 1e-5
     within = [Estimate(log, 0.001**2).p_within(0.01) for log in (0.0, 0.01, -0.02)]
     assert within == pytest.approx([0, 0.5, 1], abs=1e-3)
-    exact = [Estimate(log).p_within(0.01) for log in (0.0, 0.02)]  # from the literature
+    exact = [Estimate(log).p_within(0.01) for log in (0.0, 0.02)]  # numbers of the literature
     assert exact == [0, 1]
 
 

@@ -30,12 +30,12 @@ def test_a_table_of_this_repositorys_history_is_read(version, tmp_path):
         pytest.skip("this checkout lacks the history")
     path = tmp_path / "old.csv"
     path.write_text(text, encoding="utf-8")
-    given = list(csv.DictReader(io.StringIO(text)))
-    assert versions.version_of([*given[0]], {}) == version
+    lines = list(csv.DictReader(io.StringIO(text)))
+    assert versions.version_of([*lines[0]], {}) == version
     rows = row_files.read_rows(path)
-    kept = given[0].keys() & {*schema.COLUMNS}
+    kept = lines[0].keys() & {*schema.COLUMNS}
     assert [{name: row[name] for name in kept} for row in rows] == [
-        {name: row[name] for name in kept} for row in given
+        {name: row[name] for name in kept} for row in lines
     ]
     expected = {"replicate": "1", "blocks": "50"} if version < 3 else {"fingerprint": ""}
     expected |= {"schema_version": str(SCHEMA_VERSION)}
@@ -46,8 +46,8 @@ def test_each_step_leads_to_the_current_columns():
     assert len(versions.STEPS) == SCHEMA_VERSION - 1
 
 
-@pytest.mark.parametrize("given", ["", "0", "9000", "two"])
-def test_a_version_that_this_code_cannot_read_is_named(given, tmp_path):
-    path = synthetic.write_csv(tmp_path / "x.csv", [synthetic.row(schema_version=given)])
-    with pytest.raises(InputError, match=f"x.csv: schema_version is '{given}', and this code"):
+@pytest.mark.parametrize("version", ["", "0", "9000", "two"])
+def test_a_version_that_this_code_cannot_read_is_named(version, tmp_path):
+    path = synthetic.write_csv(tmp_path / "x.csv", [synthetic.row(schema_version=version)])
+    with pytest.raises(InputError, match=f"x.csv: schema_version is '{version}', and this code"):
         row_files.read_rows(path)

@@ -21,17 +21,17 @@ def test_a_process_of_two_sweeps_counts_once():
         for i in (1, 2, 3)
     ]
     alone = ranking.rank_variants(frame_of(rows, sweep="one"))
-    both = pd.concat([frame_of(rows, sweep="one"), frame_of(rows[:6], sweep="two")])
-    found = ranking.rank_variants(both.reset_index(drop=True))
-    assert len(found) == 5
-    for _, part in found.groupby("sweep"):
+    twice = pd.concat([frame_of(rows, sweep="one"), frame_of(rows[:6], sweep="two")])
+    table = ranking.rank_variants(twice.reset_index(drop=True))
+    assert len(table) == 5
+    for _, part in table.groupby("sweep"):
         part = part.set_index("variant")[ranking.RANK_COLUMNS]
         expected = alone.set_index("variant")[ranking.RANK_COLUMNS]
         pd.testing.assert_frame_equal(part, expected.loc[part.index])
-    aa = [len(spread.aa_controls(part)) for part in (both, frame_of(rows))]
+    aa = [len(spread.aa_controls(part)) for part in (twice, frame_of(rows))]
     assert aa == [9, 9]
     pd.testing.assert_frame_equal(
-        ranking.over_sweeps(found)[ranking.CARRIED], ranking.over_sweeps(alone)[ranking.CARRIED]
+        ranking.over_sweeps(table)[ranking.CARRIED], ranking.over_sweeps(alone)[ranking.CARRIED]
     )
 
 
@@ -60,60 +60,60 @@ def test_of_two_environments_with_as_many_rows_at_a_size_the_newest_ranks(sweeps
         rows = frame_of([old, new])
     else:
         rows = pd.concat([frame_of([old], "one"), frame_of([new], "two")], ignore_index=True)
-    found = ranking.rank_variants(rows).set_index("variant")
-    assert found["rank"].dropna().to_dict() == {"triton_row": 1}
-    assert found["unranked_by"].to_dict() == {"frontier": "other_environment", "triton_row": ""}
-    assert found.loc["frontier", "status"] == "ok"
+    table = ranking.rank_variants(rows).set_index("variant")
+    assert table["rank"].dropna().to_dict() == {"triton_row": 1}
+    assert table["unranked_by"].to_dict() == {"frontier": "other_environment", "triton_row": ""}
+    assert table.loc["frontier", "status"] == "ok"
 
 
 def test_the_environment_of_most_rows_ranks_and_trust_counts_the_others():
     days = {"a": ("2.13.0", "2026-11-01"), "b": ("2.11.0", "2026-12-05")}
     days |= {"c": ("2.13.0", "2026-12-03")}
     speeds = [(name, {"torch": v, "started_at": day}) for name, (v, day) in days.items()]
-    rows = [row for name, given in speeds for row in with_speedups({name: 1.5}, **given)]
+    rows = [row for name, columns in speeds for row in with_speedups({name: 1.5}, **columns)]
     rows += with_speedups({"d": 9.0}, flags="faster_than_roofline", **speeds[-1][1])
     frame = frame_of(rows)
     assert frame.loc[frame["ranked"] == "true", "variant"].tolist() == ["a", "c"]
-    (flags,) = (each for each in trust.findings(frame, UNRANKED) if each.title == "Flags")
+    (flags,) = (finding for finding in trust.findings(frame, UNRANKED) if finding.title == "Flags")
     assert "they exclude 1 row. 1 row of another model of GPU, driver, CUDA, torch" in flags.text
 
 
 def test_one_kernel_measured_again_under_another_torch_does_not_displace_its_rivals():
     rows = with_speedups({"a": 2.0, "b": 1.5, "c": 1.2})
-    found = ranked([*rows, *with_speedups({"d": 3.0}, replicate=1, **NEW)])
-    assert found.set_index("variant")["rank"].dropna().to_dict() == {"a": 1, "b": 2, "c": 3}
-    assert found.set_index("variant").loc["d", "unranked_by"] == "other_environment"
+    table = ranked([*rows, *with_speedups({"d": 3.0}, replicate=1, **NEW)])
+    assert table.set_index("variant")["rank"].dropna().to_dict() == {"a": 1, "b": 2, "c": 3}
+    assert table.set_index("variant").loc["d", "unranked_by"] == "other_environment"
 
 
 def test_another_environment_than_that_of_most_rows_ranks_on_no_board():
     older = with_speedups({"a": 2.0}) + with_speedups({"c": 3.0}, gpu_uuid="GPU-2")
     newer = with_speedups({"a": 1.8, "d": 1.2}, **NEW)
     frames = [frame_of(older, "one"), frame_of(newer, "two")]
-    found = ranking.rank_variants(pd.concat(frames, ignore_index=True))
-    assert found.loc[found["rank"].notna(), ["sweep", "variant"]].to_numpy().tolist() == [
+    table = ranking.rank_variants(pd.concat(frames, ignore_index=True))
+    assert table.loc[table["rank"].notna(), ["sweep", "variant"]].to_numpy().tolist() == [
         ["two", "a"],
         ["two", "d"],
     ]
-    assert set(found.loc[found["sweep"] == "one", "unranked_by"]) == {"other_environment"}
+    assert set(table.loc[table["sweep"] == "one", "unranked_by"]) == {"other_environment"}
 
 
 def test_of_two_codes_of_a_variant_the_newest_ranks():
-    other = {"kernel_sha256": "2", "started_at": NEW["started_at"], "replicate": 2}
+    later = {"kernel_sha256": "2", "started_at": NEW["started_at"], "replicate": 2}
     rows = with_speedups({"a": 2.0, "b": 1.0}, kernel_sha256="1")
-    (newer,) = with_speedups({"a": 1.5}, **other)
-    found = ranked([*rows, newer]).set_index("variant")
-    assert found["speedup"].round(3).to_dict() == {"a": 1.5, "b": 1.0}
-    assert found["processes"].to_dict() == {"a": 1, "b": 1}
+    (newer,) = with_speedups({"a": 1.5}, **later)
+    table = ranked([*rows, newer]).set_index("variant")
+    assert table["speedup"].round(3).to_dict() == {"a": 1.5, "b": 1.0}
+    assert table["processes"].to_dict() == {"a": 1, "b": 1}
     frames = [frame_of(rows, "one"), frame_of([newer], "two")]
-    found = ranking.over_sweeps(ranking.rank_variants(pd.concat(frames, ignore_index=True)))
-    assert found.set_index("variant")["speedup"].round(3).to_dict() == {"a": 1.5, "b": 1.0}
+    table = ranking.over_sweeps(ranking.rank_variants(pd.concat(frames, ignore_index=True)))
+    assert table.set_index("variant")["speedup"].round(3).to_dict() == {"a": 1.5, "b": 1.0}
 
 
 def test_a_kernel_that_is_wrong_in_one_sweep_ranks_in_none():
     wrong = frame_of([synthetic.row(variant="a", N=65536, status="incorrect")], "one")
     right = frame_of(with_speedups({"a": 2.0, "b": 1.0}), "two")
-    found = ranking.rank_variants(pd.concat([wrong, right], ignore_index=True))
-    assert found.loc[found["rank"].notna(), "variant"].tolist() == ["b"]
+    table = ranking.rank_variants(pd.concat([wrong, right], ignore_index=True))
+    assert table.loc[table["rank"].notna(), "variant"].tolist() == ["b"]
 
 
 TORCH = "torch_softmax"
@@ -136,8 +136,8 @@ USUAL = {"a": 2.0, "b": 1.5, TORCH: 1.0}
 def test_a_winner_has_beaten_others_than_torch_and_the_usual_winner(speeds, failed, no_winner):
     rows = with_speedups(USUAL, [64, 128, 256]) + with_speedups(speeds, [512])
     rows += [synthetic.row(variant="a", N=512, status=failed)] if failed else []
-    found = ranked(rows)
-    usual, asked = found[found["N"] < 512], found[(found["N"] == 512) & found["rank"].notna()]
+    table = ranked(rows)
+    usual, asked = table[table["N"] < 512], table[(table["N"] == 512) & table["rank"].notna()]
     assert usual.loc[usual["in_best_set"], "variant"].tolist() == ["a"] * 3
     assert set(asked["no_winner"]) == {no_winner}
     assert asked["in_best_set"].any() == (no_winner == "")
@@ -148,20 +148,20 @@ def test_a_winner_has_beaten_others_than_torch_and_the_usual_winner(speeds, fail
 def test_the_usual_winner_is_that_of_the_gpu_the_operation_and_the_dtype():
     """`a` wins in float32 on one GPU, which says nothing about the others."""
     rows = with_speedups(USUAL, [8192, 65536])
-    for other in ({"dtype": "float16"}, {"op": "log_softmax"}, {"gpu": "a100"}):
-        rows += with_speedups({"b": 1.5, "c": 1.2}, [65536], **other)
-    found = ranked(rows)
-    assert set(found["no_winner"]) == {""}
-    assert found.loc[found["in_best_set"], "variant"].tolist() == ["a", "a", "b", "b", "b"]
+    for change in ({"dtype": "float16"}, {"op": "log_softmax"}, {"gpu": "a100"}):
+        rows += with_speedups({"b": 1.5, "c": 1.2}, [65536], **change)
+    table = ranked(rows)
+    assert set(table["no_winner"]) == {""}
+    assert table.loc[table["in_best_set"], "variant"].tolist() == ["a", "a", "b", "b", "b"]
 
 
 def test_a_size_names_who_was_timed_and_who_was_not_and_why():
     rows = with_speedups({"frontier": 2.0, "triton_row": 1.5, TORCH: 1.0}, [64])
     rows += with_speedups({"triton_fused": 3.0}, [64], flags="aa_biased")
     rows += [synthetic.row(variant="peer_quack", N=64, status="unavailable")]
-    found = ranked(rows)
-    assert set(found["timed"]) == {f"frontier triton_row {TORCH}"}
-    (absent,) = {*found["not_timed"]}
+    table = ranked(rows)
+    assert set(table["timed"]) == {f"frontier triton_row {TORCH}"}
+    (absent,) = {*table["not_timed"]}
     assert {"triton_fused (aa_biased)", "peer_quack (unavailable)", "peer_liger (no row)"} <= {
         *absent.split("; ")
     }

@@ -16,7 +16,7 @@ MERGED = "results/measurements/cpu.csv"
 class Sweep(runner.Runner):
     """The pipeline in a copy of the project, and all processes that it starts."""
 
-    how = ("--cores", "1")
+    mode = ("--cores", "1")
 
     def __init__(self, folder: Path):
         super().__init__(folder)

@@ -8,7 +8,7 @@ import torch
 from measure.check import tolerance
 from tests.kernels.helpers.variants import DTYPES
 
-UNIT, EXP, LEAST = 2.0**-24, 4e-6, 2.0**-126  # as the head of measure/check/tolerance.py says
+UNIT, EXP, LEAST = 2.0**-24, 4e-6, 2.0**-126  # the constants of operations/__init__.py
 F32, F16, B16 = torch.float32, torch.float16, torch.bfloat16
 
 
@@ -122,7 +122,7 @@ HALF, E16 = math.log(0.5), math.exp(-16)
         ("softmax", [[0.0, 0.0]], [0.5, 0.5], [0.5, 0.75], 0.25, 0.5, 0.25),
         ("softmax", [[0.0, -16.0]], [1 - E16, E16], [1 - E16, 2 * E16], E16, 1.0, E16),
         ("softmax", [[0.0, 0.0, -16]], [0.5, 0.5, E16 / 2], [0.5, 0.5, E16], E16 / 2, 1.0, E16 / 2),
-        # below half an ulp of the largest element, relative errors mean nothing
+        # Relative errors mean nothing below half an ulp of the largest element.
         ("softmax", [[0.0, -17.0]], [1.0, E16 / math.e], [1.0, E16], E16 * 0.632, 0.0, E16 * 0.632),
         ("log_softmax", [[0.0, 0.0]], [HALF] * 2, [HALF - 0.1, HALF], 0.1, 0.1, 0.0476),
         ("log_softmax", [[0.0, -20.0]], [0.0, -20.0], [0.0, -19.0], 1.0, 0.05, 3.5e-9),

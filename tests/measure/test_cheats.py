@@ -13,7 +13,7 @@ ON_GPU = Path(on_cpu.__file__).with_name("on_gpu.py").read_text(encoding="utf-8"
 HALF_SPEED = "import time\nreal = time.perf_counter_ns\ntime.perf_counter_ns = lambda: real() // 2"
 SPECIAL = "wrong on special values: "
 
-# What the message begins with, and what sees a cheat that nothing else sees.
+# The beginning of the message, which names the check that alone sees the cheat.
 CHEATS = {
     "changes_input": "correctness check: changed its input",
     "backward_without_sum": "correctness check: ",  # gradients have their own float64
@@ -24,7 +24,7 @@ CHEATS = {
     "no_maximum": f"{SPECIAL}large values: nan at column",
     "never_nan": f"{SPECIAL}rows without a result: 0 at column 0",
     "right_forty_times": "after timing: 0 at column",
-    "cached_but_one": "after timing: other values in timed buffers: 0.",  # of any call
+    "cached_but_one": "after timing: other values in timed buffers: 0.",  # any call
     "cached_by_first_row": "after timing: other values in timed buffers",
     "memo_of_all_values": "after timing: other values in timed buffers: 2 at column",  # spoilt
     "patches_clock": "integrity: the kernel replaced time.perf_counter_ns",
@@ -46,7 +46,7 @@ CHEATS_ON_GPU = {
     "memo_of_all_values": CHEATS["memo_of_all_values"],
 }
 
-# What a cheat needs to be worth its while; 64 x 96 uniform float32 numbers for all others.
+# Matrices at which a cheat is worth its while; all others have 64 x 96 uniform float32 numbers.
 OPTIONS = {
     "past_the_end": {"N": 90},
     "writes_padding": {"N": 90},

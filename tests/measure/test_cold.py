@@ -8,7 +8,7 @@ from tests.kernels.helpers.offline import compiled, dumped
 from tests.marks import slow
 
 
-# As many lines as there are; a backward's three matrices; several windows, few of many lines.
+# All lines that there are; a backward's three matrices; several windows, few of many lines.
 @pytest.mark.parametrize(
     ("shape", "matrices", "programs"),
     [
@@ -36,7 +36,9 @@ def test_lines_are_distinct_from_every_matrix_and_of_one_window_a_program(
 def test_a_matrix_of_a_few_lines_gives_no_evidence():
     assert cold.sample_lines((torch.empty(4, 96), torch.empty(4, 96)), seed=1) is None
     buffers = torch.empty(64, 256), torch.empty(96), (torch.empty(64), torch.empty(64, 256))
-    assert len(cold.sample_lines(buffers, seed=1)) == 2 * 16 * cold.LOADS  # of both matrices
+    assert (
+        len(cold.sample_lines(buffers, seed=1)) == 2 * 16 * cold.LOADS
+    )  # both matrices have as many
 
 
 def test_loads_that_take_as_long_as_hits_are_counted_as_found():

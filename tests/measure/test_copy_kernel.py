@@ -41,14 +41,14 @@ def test_every_shape_writes_all_of_a_copy_and_of_a_sum_and_nothing_else(dtype, n
 def test_all_but_the_last_of_an_odd_number_of_elements_move_in_words_of_16_bytes(dtype, kind):
     """Read in the machine code for compute capability 9.0: words, and once what is left over."""
     reads, writes = ROOFLINES[kind]
-    found = compiled(
+    ptx = compiled(
         "from measure.clock import copy_kernel\n"
         f"matrices = [torch.empty({42_963 * 781}, dtype=torch.{dtype})] * {reads + writes}\n"
         f"for move in copy_kernel.candidates({kind!r}, matrices[0]).values():\n"
         "    move(*matrices)"
     )
     element = {"float32": "E", "bfloat16": "E.U16"}[dtype]
-    for (*_, cubin), (size, warps) in zip(found, copy_kernel.SHAPES, strict=True):
+    for (*_, cubin), (size, warps) in zip(ptx, copy_kernel.SHAPES, strict=True):
         words = size // (warps * 32 * 16)  # per thread
         assert collections.Counter(re.findall(r"(?:LDG|STG)\.E[.\w]*", dumped(cubin, "-sass"))) == {
             "LDG.E.128": words * reads,

@@ -14,7 +14,7 @@ from tests.workflow.runner import environment
 TWO = ("frontier", "triton_online")
 ASK = "import json; from measure.fingerprint import fingerprint as of; "
 ASK += f"print(json.dumps([of(variant, 'softmax') for variant in {TWO}]))"
-# What a point loads beside its variant: a replaced text, and whose fingerprint it changes.
+# Files that a point loads beside its variant: a replaced text, and whose fingerprint it changes.
 EDITS = [
     ("kernels/cuda/launch.py", "def _blocks(", "def _blocks(edited=0, *, ", TWO),
     ("kernels/contract.py", "def max_cluster(", "EDITED = 1\n\n\ndef max_cluster(", TWO),

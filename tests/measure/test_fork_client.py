@@ -38,7 +38,7 @@ class Sweep(Bench):
 
     def __init__(self, folder: Path):
         super().__init__(folder / "project")
-        self.mark = str(folder)  # in the environment of all that it starts
+        self.mark = str(folder)  # all that it starts has it in the environment
         self.process = subprocess.Popen(["sleep", "600"])
         self.owner = self.process.pid
 
@@ -48,7 +48,7 @@ class Sweep(Bench):
         def only() -> psutil.Process | None:
             named = self.running("measure.process.fork_server")
             pids = {process.pid for process in named}
-            # what a server forks has its command
+            # a process that a server forks has the server's command
             first = [process for process in named if process.info["ppid"] not in pids]
             return first[0] if len(first) == 1 else None
 
@@ -56,8 +56,8 @@ class Sweep(Bench):
 
     def running(self, word: str = "") -> list[psutil.Process]:
         """Return what was started for its points and runs, with this word in the command."""
-        here = processes.by_variable("XDG_RUNTIME_DIR", self.mark)
-        return [process for process in here if word in " ".join(process.info["cmdline"])]
+        started = processes.by_variable("XDG_RUNTIME_DIR", self.mark)
+        return [process for process in started if word in " ".join(process.info["cmdline"])]
 
     def end_owner(self) -> None:
         self.process.kill()
@@ -70,7 +70,7 @@ def made(folder: Path):
     sweep = Sweep(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", sweep.mark)
-        patch.setenv("OPENBLAS_NUM_THREADS", "2")  # as Snakemake does; no fork has two threads
+        patch.setenv("OPENBLAS_NUM_THREADS", "2")  # Snakemake does so; no fork has two threads
         try:
             yield sweep
         finally:
@@ -81,9 +81,9 @@ def made(folder: Path):
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
     """With a server that has everything loaded, for tests that leave its owner alive."""
-    with made(tmp_path_factory.mktemp("served")) as found:
-        found.row("torch_softmax")
-        yield found
+    with made(tmp_path_factory.mktemp("served")) as client:
+        client.row("torch_softmax")
+        yield client
 
 
 def ended(point: subprocess.Popen) -> tuple[int, str]:
@@ -130,7 +130,7 @@ def test_a_point_whose_time_is_up_is_killed_with_all_that_it_started(shared):
 
 
 def test_clients_that_say_nothing_or_nonsense_harm_nobody(shared):
-    names = {each.laddr for each in shared.server().net_connections("unix")}
+    names = {connection.laddr for connection in shared.server().net_connections("unix")}
     (name,) = (name for name in names if name.startswith("@softmax-bench-"))
     with socket.socket(*SOCKET) as silent, socket.socket(*SOCKET) as second:
         for client in (silent, second):
@@ -200,8 +200,8 @@ def test_without_a_server_that_can_be_forked_with_torch_the_row_is_the_same(
     fresh, done = shared.run("torch_softmax", served=False, **size)
     assert "loading nothing, as 2 threads" in done.stderr
     assert {k for k, v in forked.items() if v} == {k for k, v in fresh.items() if v}
-    same = ("gpu_name", "torch", "measure_sha256", "kernel_sha256", "max_abs_error", "timing")
-    assert [forked[k] for k in same] == [fresh[k] for k in same]
+    equal = ("gpu_name", "torch", "measure_sha256", "kernel_sha256", "max_abs_error", "timing")
+    assert [forked[k] for k in equal] == [fresh[k] for k in equal]
 
 
 def test_a_server_and_its_points_end_with_their_owner_and_leave_no_row(tmp_path):
@@ -214,7 +214,7 @@ def test_a_server_and_its_points_end_with_their_owner_and_leave_no_row(tmp_path)
         assert (code, "(--served-for) has ended" in log) == (2, True), log
         until(lambda: not sweep.running())
         assert not (sweep.project / "row.csv").exists()
-        row, done = sweep.run("torch_softmax")  # of an owner that is not there
+        row, done = sweep.run("torch_softmax")  # its owner is not there
         assert (row, "(--served-for) has ended" in done.stderr) == (None, True)
         assert sweep.running() == []
 

@@ -31,15 +31,17 @@ def is_free(path) -> bool:
 
 
 def test_all_points_of_a_matrix_get_one_board_whatever_the_order_of_boards():
-    others = [gpus.VisibleGpu("GPU-0000", "a100"), *reversed(GPUS)]
+    reordered = [gpus.VisibleGpu("GPU-0000", "a100"), *reversed(GPUS)]
     by_size = {}
     for size in range(1, 33):
         one = point(gpu="h200", N=size)
-        same = one, replace(one, variant="torch_naive", replicate=2)
-        chosen = {gpu_lock.assigned_gpu(p, found) for p in same for found in (GPUS, others)}
+        points = one, replace(one, variant="torch_naive", replicate=2)
+        chosen = {
+            gpu_lock.assigned_gpu(p, visible) for p in points for visible in (GPUS, reordered)
+        }
         (by_size[size],) = chosen
     assert {gpu.uuid for gpu in by_size.values()} == {"GPU-aaaa", "GPU-bbbb"}
-    assert gpu_lock.assigned_gpu(replace(one, gpu="b200"), others) is None
+    assert gpu_lock.assigned_gpu(replace(one, gpu="b200"), reordered) is None
 
 
 def test_a_point_waits_for_a_busy_gpu_and_says_so(path, monkeypatch):
@@ -59,14 +61,14 @@ def test_a_point_waits_for_a_busy_gpu_and_says_so(path, monkeypatch):
 def test_the_lock_is_held_as_long_as_a_process_of_the_point_lives(path):
     with gpu_lock.acquire(GPUS[0]) as lock:
         worker = subprocess.Popen(["sleep", "600"], pass_fds=[lock.fd])
-        other = subprocess.Popen(["sleep", "600"])  # inherits nothing
+        stranger = subprocess.Popen(["sleep", "600"])  # inherits nothing
     try:
         assert not is_free(path)
         worker.kill()
         worker.wait()
         assert is_free(path)
     finally:
-        for process in (worker, other):
+        for process in (worker, stranger):
             process.kill()
             process.wait()
 
@@ -112,9 +114,9 @@ def test_another_user_s_lock_holds(monkeypatch):
 
 
 def test_a_worker_sees_the_gpu_that_is_held_for_it(path, monkeypatch):
-    def run_worker(given, folder, lock, *_):
+    def run_worker(point, folder, lock, *_):
         assert not is_free(path)
-        seen = fork_client.environment_of(given, lock)["CUDA_VISIBLE_DEVICES"]
+        seen = fork_client.environment_of(point, lock)["CUDA_VISIBLE_DEVICES"]
         raise NoRow(f"it sees {seen}")
 
     monkeypatch.setattr(run_point.gpus, "visible_gpus", lambda: GPUS[:1])

@@ -15,7 +15,7 @@ from tests.measure import nvml
 def fake_nvml(monkeypatch):
     """NVML of two boards, the second cut in two, in place of the package pynvml."""
     module = types.ModuleType("pynvml")
-    module.__spec__ = ModuleSpec("pynvml", None)  # where there is a driver, it is asked for
+    module.__spec__ = ModuleSpec("pynvml", None)  # a machine with a driver asks for it
     exec(nvml.FAKE, vars(module))
     monkeypatch.setitem(sys.modules, "pynvml", module)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
@@ -32,7 +32,7 @@ def fake_nvml(monkeypatch):
         ("GPU-a", ["GPU-aaaa"]),
         ("GPU-bbbb", ["MIG-1111", "MIG-2222"]),
         ("0,7,1", ["GPU-aaaa"]),
-        # as CUDA 13.0 read them on a machine of two boards
+        # CUDA 13.0 read them so on a machine of two boards
         ("0,0", []),
         ("0,1,0", []),
         ("GPU-aaaa,GPU-aa", []),
@@ -72,10 +72,10 @@ def test_gpus_are_those_that_cuda_would_show_and_slices_count(
 ):
     if visible_devices is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible_devices)
-    found = gpus.visible_gpus()
-    assert [uuid for uuid, _ in found] == expected
-    slugs = ["h200" if uuid == "GPU-aaaa" else "a100_sxm4_40gb_mig_3g_20gb" for uuid, _ in found]
-    assert [slug for _, slug in found] == gpus.visible_slugs() == slugs
+    visible = gpus.visible_gpus()
+    assert [uuid for uuid, _ in visible] == expected
+    slugs = ["h200" if uuid == "GPU-aaaa" else "a100_sxm4_40gb_mig_3g_20gb" for uuid, _ in visible]
+    assert [slug for _, slug in visible] == gpus.visible_slugs() == slugs
     assert gpus.resolve("auto") == (slugs[0] if slugs else "cpu")
     assert gpus.resolve("rtx3090") == "rtx3090"
 

@@ -19,7 +19,7 @@ def chain(*nodes, early=()):
 
 
 def without(graph, *edge):
-    return graph._replace(edges=[each for each in graph.edges if each != Edge(*edge)])
+    return graph._replace(edges=[kept for kept in graph.edges if kept != Edge(*edge)])
 
 
 ONE = chain(MAXIMUM, DIVIDE)
@@ -72,7 +72,9 @@ def test_what_the_driver_tells_is_read(monkeypatch):
 
     def answer(error):
         for name, fake in fakes.items():
-            monkeypatch.setattr(driver, name, lambda *given, fake=fake: (error, *fake(*given)))
+            monkeypatch.setattr(
+                driver, name, lambda *arguments, fake=fake: (error, *fake(*arguments))
+            )
 
     answer(driver.CUresult.CUDA_SUCCESS)
     kernel = Node("kernel", (7, 0), (4, 2, 1), (64, 1, 1), 16)

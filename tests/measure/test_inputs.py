@@ -26,24 +26,24 @@ def test_a_matrix_is_its_distribution_and_seed_rounded(device):
 
 def test_a_backward_reads_a_gradient_and_torchs_output(device):
     forward, dtype = "log_softmax", torch.bfloat16
-    given = f"{forward}_backward", "uniform", dtype, 300, 100
-    g, y = inputs.draw_for(*given, 5, device)
+    matrix = f"{forward}_backward", "uniform", dtype, 300, 100
+    g, y = inputs.draw_for(*matrix, 5, device)
     x = inputs.draw("uniform", dtype, (300, 100), 5, device)
     assert torch.equal(y, getattr(torch, forward)(x.float(), dim=1).to(dtype))
     assert (g.dtype, is_standard_normal(g)) == (dtype, True)
-    again, other = (inputs.draw_for(*given, seed, device) for seed in (5, 6))
+    again, reseeded = (inputs.draw_for(*matrix, seed, device) for seed in (5, 6))
     assert all(map(torch.equal, (g, y), again))
-    assert not any(map(torch.equal, (g, y), other))
+    assert not any(map(torch.equal, (g, y), reseeded))
 
 
 def test_an_index_is_one_of_a_row_s_elements(device):
     index = operations.Operand("index", ("M",), "int64")
-    first, again, other = (
+    first, again, reseeded = (
         inputs.draw_operand(index, torch.float16, 300, 7, seed, device) for seed in (5, 5, 6)
     )
     assert (first.shape, first.dtype, set(first.tolist())) == ((300,), torch.int64, {*range(7)})
     assert torch.equal(first, again)
-    assert not torch.equal(first, other)
+    assert not torch.equal(first, reseeded)
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,10 @@ def test_a_gpu_without_such_lines_is_no_error_and_any_other_is_told(monkeypatch)
 
 @triton.jit
 def softmax_that_keeps_lines_kernel(out_ptr, x_ptr, COLS: tl.constexpr):
-    at = tl.program_id(0) * COLS + tl.arange(0, COLS)
-    x = tl.load(x_ptr + at, eviction_policy="evict_last")
+    offsets = tl.program_id(0) * COLS + tl.arange(0, COLS)
+    x = tl.load(x_ptr + offsets, eviction_policy="evict_last")
     e = tl.exp(x - tl.max(x, axis=0))
-    tl.store(out_ptr + at, e / tl.sum(e, axis=0))
+    tl.store(out_ptr + offsets, e / tl.sum(e, axis=0))
 
 
 def keeps_lines(x: torch.Tensor, out: torch.Tensor) -> None:
@@ -66,5 +66,5 @@ def test_a_series_finds_nothing_of_what_another_keeps_and_would_without_the_rese
     with gpu_lock.acquire(gpus.visible_gpus()[0]):  # a point that is timed resets these lines, too
         assert found_after_what_keeps_lines() < 0.02
         monkeypatch.setattr(l2, "reset_persisting_lines", lambda: None)
-        # what holds no lock, such as another test, may evict or reset lines meanwhile
+        # Another test, which holds no lock, may evict or reset lines meanwhile.
         assert any(found_after_what_keeps_lines() > 0.1 for _ in range(5))

@@ -68,12 +68,12 @@ def test_a_matrix_beyond_the_cache_has_no_warm_time_and_does_not_beat_the_copy(b
 
 # One that writes rows, and one that writes a value per row.
 @pytest.mark.parametrize(
-    ("variant", "op", "least"),
+    ("variant", "op", "share"),
     [("frontier", "softmax", 0.3), ("torch_logits", "logsumexp", 0)],
 )
-def test_few_long_rows_have_a_second_roofline(bench, variant, op, least):
+def test_few_long_rows_have_a_second_roofline(bench, variant, op, share):
     first, second, _ = bench.replicates(variant, M=4, N=131072, op=op, **AUTO)
-    assert least < float(first["of_copy"]) < float(first["of_meet"]) < 1.5, first["message"]
+    assert share < float(first["of_copy"]) < float(first["of_meet"]) < 1.5, first["message"]
     assert second["meet_form"] == first["meet_form"] != ""
 
 

@@ -45,7 +45,7 @@ SLUGS = {
     "NVIDIA A100 80GB PCIe": "a100_80gb_pcie",
     "NVIDIA A100-SXM-64GB": "a100_sxm_64gb",
     "NVIDIA A100-SXM4-80GB MIG 3g.40gb": "a100_sxm4_80gb_mig_3g_40gb",
-    "NVIDIA H100 80GB HBM3": "h100",  # as recorded
+    "NVIDIA H100 80GB HBM3": "h100",  # its recorded name
     "NVIDIA H100 80GB HBM3 MIG 1g.10gb": "h100_mig_1g_10gb",
     "NVIDIA H100 80GB HBM3 MIG 1g.20gb": "h100_mig_1g_20gb",
     "NVIDIA H100 80GB HBM3 MIG 1g.10gb+me": "h100_mig_1g_10gb_me",
@@ -82,14 +82,14 @@ def test_where_no_row_can_be_written_nothing_is_measured(tmp_path, monkeypatch, 
     monkeypatch.setattr(command_line, "measure_point", pytest.fail)
     (tmp_path / "file").touch()
     for output, why in ((tmp_path, "it is a folder"), (tmp_path / "file/row.csv", "File exists")):
-        given = ["--gpu", "cpu", "--M", "4", "--N", "8", "--variant", "torch_softmax"]
-        assert command_line.main(["point", *given, "--output", str(output)]) == 2
+        words = ["--gpu", "cpu", "--M", "4", "--N", "8", "--variant", "torch_softmax"]
+        assert command_line.main(["point", *words, "--output", str(output)]) == 2
         assert f"error: cannot write {output}: {why}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("number", ["-1", "0", "x", "9" * 20])
 def test_what_is_no_process_owns_no_server(number, capsys):
-    given = ["--M", "4", "--N", "8", "--output", "row.csv", "--served-for", number]
+    words = ["--M", "4", "--N", "8", "--output", "row.csv", "--served-for", number]
     with pytest.raises(SystemExit, match="2"):
-        command_line.main(["point", *given])
+        command_line.main(["point", *words])
     assert f"{number!r} is not the number of a process" in capsys.readouterr().err

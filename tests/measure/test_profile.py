@@ -63,11 +63,11 @@ def test_the_range_of_the_profiler_has_one_call_after_the_compiler_has_run(monke
     record = types.SimpleNamespace(function=lambda op: lambda x, out: events.append(x.data_ptr()))
     monkeypatch.setattr(kernels, "load", lambda name: record)
     profile.call_once(point(gpu="h200"))
-    warm, again, *rest = events
+    warm, again, *later = events
     assert warm == again
-    assert rest[:2] == ["wait", "start"]
-    assert rest[2] != warm
-    assert rest[3:] == ["wait", "stop"]
+    assert later[:2] == ["wait", "start"]
+    assert later[2] != warm
+    assert later[3:] == ["wait", "stop"]
 
 
 @pytest.mark.parametrize(

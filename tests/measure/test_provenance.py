@@ -72,8 +72,8 @@ def test_the_row_of_other_code_packages_or_switches_is_not_taken():
     first |= {"gpu": "cpu", "status": "ok", "switches": provenance.switches(is_cpu=True)}
     assert replicate.reusable(first | {"fingerprint": current})
     assert replicate.reusable(first | {"fingerprint": f"{current}_2"})
-    for other in ({"fingerprint": "7"}, {"fingerprint": current, "switches": "PYTORCH_JIT=0"}):
-        assert replicate.reusable(first | other) is None
+    for change in ({"fingerprint": "7"}, {"fingerprint": current, "switches": "PYTORCH_JIT=0"}):
+        assert replicate.reusable(first | change) is None
 
 
 def test_a_row_names_the_versions_of_what_the_variant_imports(monkeypatch):
@@ -88,11 +88,15 @@ def test_switches_are_those_of_torch_and_of_the_device_and_no_folders(monkeypatc
         if name.startswith(("PYTORCH_", "TORCH_", "CUDA_", "OMP_", "MKL_", "NVIDIA_")):
             monkeypatch.delenv(name)
     assert provenance.switches(is_cpu=True) == provenance.switches(is_cpu=False) == "none"
-    given = {"TORCH_HOME": "/a", "PYTORCH_VERSION": "2.13", "CUDA_VISIBLE_DEVICES": "0"}
-    given |= {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1", "TORCH_LOGS": "a b", "OMP_NUM_THREADS": "2"}
-    given |= {"CUDA_FORCE_PTX_JIT": "1", "NVIDIA_VISIBLE_DEVICES": "all"}
-    for name, value in given.items():
+    variables = {"TORCH_HOME": "/a", "PYTORCH_VERSION": "2.13", "CUDA_VISIBLE_DEVICES": "0"}
+    variables |= {
+        "PYTORCH_NO_CUDA_MEMORY_CACHING": "1",
+        "TORCH_LOGS": "a b",
+        "OMP_NUM_THREADS": "2",
+    }
+    variables |= {"CUDA_FORCE_PTX_JIT": "1", "NVIDIA_VISIBLE_DEVICES": "all"}
+    for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    both = "PYTORCH_NO_CUDA_MEMORY_CACHING=1 TORCH_LOGS='a b'"
-    assert provenance.switches(is_cpu=True) == f"OMP_NUM_THREADS=2 {both}"
-    assert provenance.switches(is_cpu=False) == f"CUDA_FORCE_PTX_JIT=1 {both}"
+    shared = "PYTORCH_NO_CUDA_MEMORY_CACHING=1 TORCH_LOGS='a b'"
+    assert provenance.switches(is_cpu=True) == f"OMP_NUM_THREADS=2 {shared}"
+    assert provenance.switches(is_cpu=False) == f"CUDA_FORCE_PTX_JIT=1 {shared}"

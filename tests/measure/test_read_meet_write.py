@@ -40,10 +40,10 @@ def test_few_long_rows_have_the_forms_that_hold_a_row(rows, cols, arch, forms, m
 
 
 def test_rows_are_divided_among_resident_blocks_with_a_counter_for_each_row():
-    most = 4 * 132 * 256 * 4  # elements in all registers of k1w8r4h0
-    (whole,) = plan(problem(2, most), "k1w8r4h0")
+    largest = 4 * 132 * 256 * 4  # elements in all registers of k1w8r4h0
+    (whole,) = plan(problem(2, largest), "k1w8r4h0")
     assert (whole.blocks, whole.row_blocks) == (528, 528)
-    assert plan(problem(2, most, pack=1), "k1w8r4h0") == ()  # the row may begin within a vector
+    assert plan(problem(2, largest, pack=1), "k1w8r4h0") == ()  # the row may begin within a vector
     assert plan(problem(24, 524288), "k4w8r4h1")[0].blocks == 4 * 128  # six rounds of four rows
     assert plan(problem(4000, 65536, 10_000), "k8w8r4h1")[0].blocks == 223 * 8  # 18 of 223
 
@@ -52,12 +52,12 @@ def test_rows_are_divided_among_resident_blocks_with_a_counter_for_each_row():
 def test_as_many_blocks_are_resident_as_a_form_says(arch):
     every = itertools.product(FORMS, (True, False))
     plans = {(form, writes): plan(problem(1, 2**18), form, writes)[0] for form, writes in every}
-    log, names = io.StringIO(), [each.kernel for each in plans.values()]
+    log, names = io.StringIO(), [planned.kernel for planned in plans.values()]
     binary = nvrtc.build(SOURCE, tuple(names), arch, log)
     assert "warning" not in log.getvalue(), log.getvalue()
-    for (form, _), each in plans.items():
-        registers, local = resources(binary.code)[binary.symbol_mapping[each.kernel].decode()]
-        assert (local, registers * each.threads * FORMS[form][2] <= 65536) == (0, True), form
+    for (form, _), planned in plans.items():
+        registers, local = resources(binary.code)[binary.symbol_mapping[planned.kernel].decode()]
+        assert (local, registers * planned.threads * FORMS[form][2] <= 65536) == (0, True), form
 
 
 @pytest.mark.gpu
@@ -80,7 +80,7 @@ def test_it_copies_between_launches_that_share_its_workspace(rows, cols, dtype):
 @pytest.mark.gpu
 def test_nothing_of_a_row_is_written_before_all_of_it_is_read():
     held = torch.rand(1, 3 * 2**18, device="cuda")
-    x, out = held[:, : 2**19], held[:, 2**18 :]  # which overlap
+    x, out = held[:, : 2**19], held[:, 2**18 :]  # they overlap
     for call in candidates(x).values():
         before = x.clone()
         call(x, out)

@@ -25,7 +25,7 @@ def measure(job, journal):
 reaper.measure = measure
 reaper.serve(socket.socket(fileno=int(sys.argv[1])))
 """
-NEVER_ENDS = "os._exit = lambda code: time.sleep(600)"  # as if the driver took long to end it
+NEVER_ENDS = "os._exit = lambda code: time.sleep(600)"  # the driver may take long to end it
 
 
 @pytest.fixture
@@ -34,20 +34,20 @@ def reaped(tmp_path):
     lock = tmp_path / "lock"
 
     def start(act: str) -> socket.socket:
-        here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        here.settimeout(PATIENCE_S)
-        stack.enter_context(here)
+        near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        near.settimeout(PATIENCE_S)
+        stack.enter_context(near)
         job = {"point": {"timeout_s": PATIENCE_S}, "environment": dict(os.environ)}
         (tmp_path / "job.json").write_text(
             json.dumps(job | {"directory": str(tmp_path)}), encoding="utf-8"
         )
-        command = [sys.executable, "-c", REAPER.replace("ACT", act), str(there.fileno())]
-        with there:
-            subprocess.Popen(command, cwd=ROOT, pass_fds=[there.fileno()], start_new_session=True)
+        command = [sys.executable, "-c", REAPER.replace("ACT", act), str(far.fileno())]
+        with far:
+            subprocess.Popen(command, cwd=ROOT, pass_fds=[far.fileno()], start_new_session=True)
         held = gpu_lock._try(lock)
-        socket.send_fds(here, [os.fsencode(tmp_path)], [2, held])
+        socket.send_fds(near, [os.fsencode(tmp_path)], [2, held])
         os.close(held)
-        return here
+        return near
 
     lock.touch()
     start.lock = lock

@@ -8,7 +8,7 @@ from tests.bench import kernel
 @pytest.mark.parametrize(("act", "flags"), [("pass", ""), ("y.nan_to_num_(0)", "edge_cases")])
 def test_what_the_first_replicate_has_checked_is_not_checked_again(bench, tmp_path, act, flags):
     bench.add("odd", kernel(act))
-    # as small as can be, and so in any CPU's cache
+    # The smallest matrix is in any CPU's cache.
     first, second, done = bench.replicates("odd", M=1, N=1)
     for row in (first, second):
         chosen = {*row["flags"].split()} - {"aa_biased", "noisy"}  # a busy CPU may add these

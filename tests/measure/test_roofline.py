@@ -27,8 +27,8 @@ def of_arch(arch):
 
 def buffers(kind, shape, dtype=torch.float32, device="cpu"):
     """Random inputs, and the output, of a call of the operation with this roofline."""
-    given = (torch.randn(shape, device=device).to(dtype) for _ in range(ROOFLINES[kind][0]))
-    inputs = tuple(given)
+    matrices = (torch.randn(shape, device=device).to(dtype) for _ in range(ROOFLINES[kind][0]))
+    inputs = tuple(matrices)
     return *inputs, empty_out(OPERATIONS[kind], inputs)
 
 
@@ -40,7 +40,7 @@ def test_forms_join_triton_s_copies_where_the_gpu_and_the_addresses_allow(kind, 
     aligned = buffers(kind, (4, 1000))
     names = roofline.candidates(operation, aligned).keys()
     assert names == set(roofline.FASTEST_OF_TRITON) | {
-        form.name for other, form in of_arch(arch) if other == kind
+        form.name for kind_of_form, form in of_arch(arch) if kind_of_form == kind
     }
     assert all(roofline.block_bytes(name) > 0 for name in names)
     if kind != "add":
@@ -58,13 +58,13 @@ def test_blocks_have_as_many_turns_as_each_other_or_one_less():
     step = 4 * 8 * 32 * 4  # elements of a turn
 
     def blocks(form, elements):
-        (found,) = plan(problem(elements), form)
-        return found.blocks
+        (launch_plan,) = plan(problem(elements), form)
+        return launch_plan.blocks
 
     assert blocks(Vecs(4, 8, 0, 0), 1) == 1
     assert blocks(Vecs(4, 8, 0, 0), 1000 * step + 1) == 1001
     assert blocks(Vecs(4, 8, 0, 2), 200 * step) == 200
-    assert blocks(Vecs(4, 8, 0, 2), 201 * step) == 101  # of two turns; 200 would leave 199 idle
+    assert blocks(Vecs(4, 8, 0, 2), 201 * step) == 101  # two turns each; 200 would leave 199 idle
     ring = Bulk(4 * step, 4, 0, 0)
     assert blocks(ring, 400 * step) == 100  # the ring holds all that a block copies
     assert blocks(ring._replace(per_sm=1), 401 * step) == 81
@@ -79,9 +79,9 @@ def test_no_form_spills_and_as_many_blocks_are_resident_as_it_says(arch):
     log = io.StringIO()
     binary = nvrtc.build(roofline.SOURCE, tuple(chosen), arch, log)
     assert "warning" not in log.getvalue(), log.getvalue()
-    found = resources(binary.code)
+    used = resources(binary.code)
     for name, form in chosen.items():
-        registers, local = found[binary.symbol_mapping[name].decode()]
+        registers, local = used[binary.symbol_mapping[name].decode()]
         assert local == 0, name
         assert registers * form.warps * 32 * form.per_sm <= 65536, name
         reserved = 1024  # bytes of shared memory of each block

@@ -17,8 +17,8 @@ GOOD = {"gpu": "cpu", "op": "softmax", "dtype": "float32", "M": 4, "N": 8, "stat
 def test_a_row_has_all_columns_and_messages_of_one_line_and_samples_lie_beside_it(tmp_path):
     path = tmp_path / "a" / "row.csv"
     message = 'first, "quoted"\nsecond\r\n\tthird\x1b'
-    given = GOOD | {"time_us": 1.23456789012, "git_dirty": False, "message": message}
-    row.write_row(path, given, [(0, 0, "copy", 1.5), (0, 1, "variant", 2.5)])
+    columns = GOOD | {"time_us": 1.23456789012, "git_dirty": False, "message": message}
+    row.write_row(path, columns, [(0, 0, "copy", 1.5), (0, 1, "variant", 2.5)])
     header, _ = path.read_text(encoding="utf-8").splitlines()
     assert header == ",".join(row.COLUMNS)
     written = {"M": "4", "time_us": "1.23456789", "git_dirty": "false", "copy_us": ""}

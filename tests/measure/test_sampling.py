@@ -32,14 +32,14 @@ def collect(noise, block_s=0.01):
     return clock, sampling.time_blocks(clock, NAMES, 51, random.Random(7), now=lambda: clock.now)
 
 
-# As many as asked for; fewer when time is up, but never fewer than an interval needs.
+# All that were asked for; fewer when time is up, but never fewer than an interval needs.
 @pytest.mark.parametrize(("block_s", "blocks"), [(0.01, 51), (0.1, 20), (5.0, 6)])
 def test_the_number_of_blocks_does_not_depend_on_the_times(block_s, blocks):
     for noise in (0.0, 0.2):
         assert len(collect(noise, block_s=block_s)[1]) == blocks * len(NAMES)
 
 
-def warm_up_of(speed, most=1000):
+def warm_up_of(speed, max_blocks=1000):
     """Seconds of warm-up when a block takes ``speed(seconds since the start)``."""
     blocks = []  # each lasts 10 ms
 
@@ -47,7 +47,7 @@ def warm_up_of(speed, most=1000):
         blocks.append(None)
         return [speed(len(blocks) / 100)]
 
-    sampling._warm_up(block, most, lambda: len(blocks) / 100)
+    sampling._warm_up(block, max_blocks, lambda: len(blocks) / 100)
     return len(blocks) / 100
 
 
@@ -57,8 +57,10 @@ def test_the_warm_up_lasts_until_blocks_take_as_long_as_before():
     assert 0.6 < settles < 0.72
     never = warm_up_of(lambda now: 10.0 + 10 * now)
     assert never == pytest.approx(sampling.MAX_WARM_UP_S, abs=0.011)
-    assert warm_up_of(lambda now: 10.0 + 10 * now, most=12) == pytest.approx(0.12, abs=0.011)
-    assert warm_up_of(lambda now: 10.0, most=3) == pytest.approx(sampling.WARM_UP_S, abs=0.011)
+    assert warm_up_of(lambda now: 10.0 + 10 * now, max_blocks=12) == pytest.approx(0.12, abs=0.011)
+    assert warm_up_of(lambda now: 10.0, max_blocks=3) == pytest.approx(
+        sampling.WARM_UP_S, abs=0.011
+    )
 
 
 def test_every_block_has_every_series_in_an_order_of_its_own():

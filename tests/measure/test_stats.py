@@ -25,8 +25,8 @@ from tests.bench import point
     ],
 )
 def test_the_interval_is_the_narrowest_between_values_that_covers_enough(values, low, high):
-    found = stats.median_interval(np.random.default_rng(1).permutation(values) + 1)
-    assert found == ((values + 1) / 2, low, high)
+    interval = stats.median_interval(np.random.default_rng(1).permutation(values) + 1)
+    assert interval == ((values + 1) / 2, low, high)
 
 
 def test_no_values_are_refused():
@@ -47,8 +47,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     for _ in range(points):
         drift = np.cumsum(rng.standard_normal(Point.blocks))
         torch, variant = np.exp(0.01 * (5 * drift + noise(rng, (2, Point.blocks))))
-        found = stats.paired_ratio(ratio * torch, variant)
-        held += found.low <= ratio <= found.high
+        interval = stats.paired_ratio(ratio * torch, variant)
+        held += interval.low <= ratio <= interval.high
     # within 2.5 standard deviations of the share; the bootstrap, with a rule that stopped once it
     # was narrow, had 94.0 % of several kinds of noise
     assert held / points == pytest.approx(0.9511, abs=0.0085)
@@ -81,7 +81,7 @@ def test_an_eager_call_takes_the_longer_of_its_host_time_and_its_gpu_time(
     times, samples = {"variant": variant_us, "torch": torch_us}, []
     for block in range(51):
         samples += [(block, place, name, times[name]) for place, name in enumerate(times)]
-    drift = np.linspace(0.9, 1.1, 21)  # of the host's clock, which pairing removes
+    drift = np.linspace(0.9, 1.1, 21)  # the host's clock drifts, which pairing removes
     submissions = {"variant": [*(12.0 * drift)], "torch": [*(7.2 * drift)]}
     row = timing.eager_columns(samples, submissions)
     assert (row["latency_us"], row["torch_latency_us"]) == pytest.approx((12.0, 7.2))

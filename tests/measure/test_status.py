@@ -36,8 +36,8 @@ def test_statuses(error, status):
 
 def test_a_missing_package_is_told_what_to_do():
     assert "install the package" in outcome.describe(ModuleNotFoundError("No module named 'x'"))
-    for other in (ValueError("no"), ImportError("cannot import name 'x' from 'torch'")):
-        assert "install" not in outcome.describe(other)
+    for error in (ValueError("no"), ImportError("cannot import name 'x' from 'torch'")):
+        assert "install" not in outcome.describe(error)
 
 
 def test_statuses_are_those_of_the_schema():

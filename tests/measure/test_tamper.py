@@ -30,9 +30,9 @@ def test_what_is_replaced_is_named(name, monkeypatch):
     owner, attribute = REPLACED[name]
     replaced = tamper.watch(open_device("cpu"), operations.load("softmax"))
     assert replaced() is None
-    other = (lambda: 0.0).__code__ if attribute == "__code__" else functools.partial(print)
+    replacement = (lambda: 0.0).__code__ if attribute == "__code__" else functools.partial(print)
     with monkeypatch.context() as patch:
-        patch.setattr(owner, attribute, other)
+        patch.setattr(owner, attribute, replacement)
         said = replaced()
     assert said == f"the kernel replaced {name.strip()}"
     assert replaced() is None
@@ -114,7 +114,7 @@ def test_hooks_that_a_kernel_sets_and_removes_between_checks_cost_the_baseline_n
 
 
 def test_every_name_that_is_watched_exists():
-    assert pipeline.timing  # what a point imports is imported
+    assert pipeline.timing  # a point imports it, too
     assert [name for name in tamper.NAMES if tamper._resolve(name) is None] == []
 
 

@@ -14,9 +14,9 @@ FORWARD = ("softmax", "log_softmax")
 each_op = pytest.mark.parametrize("op", [*FORWARD, "softmax_backward", "log_softmax_backward"])
 
 
-def compute(op, given, precision=torch.float64, share=1.0):
+def compute(op, operands, precision=torch.float64, share=1.0):
     """The operation in a precision, rounded once; its sums are over a share of the columns."""
-    first, *y = (x.to(precision) for x in given)
+    first, *y = (x.to(precision) for x in operands)
 
     def total(values):
         return values[:, : int(share * values.shape[1])].sum(dim=1, keepdim=True)
@@ -24,16 +24,16 @@ def compute(op, given, precision=torch.float64, share=1.0):
     if op in FORWARD:
         shifted = first - first.amax(dim=1, keepdim=True)
         weights = shifted.exp()
-        found = weights / total(weights) if op == "softmax" else shifted - total(weights).log()
+        y_wide = weights / total(weights) if op == "softmax" else shifted - total(weights).log()
     elif op == "softmax_backward":
-        found = y[0] * (first - total(first * y[0]))
+        y_wide = y[0] * (first - total(first * y[0]))
     else:
-        found = first - y[0].exp() * total(first)
-    return found.to(given[0].dtype)
+        y_wide = first - y[0].exp() * total(first)
+    return y_wide.to(operands[0].dtype)
 
 
-def problem(y, given, op, **options):
-    return tolerance.check_rows(y, given, op, **options).problem
+def problem(y, operands, op, **options):
+    return tolerance.check_rows(y, operands, op, **options).problem
 
 
 def draw(op, kind, dtype, rows, cols):
@@ -43,7 +43,7 @@ def draw(op, kind, dtype, rows, cols):
     if kind == "masked":
         x[:, cols // 3 :: 2] = -torch.inf
     elif kind == "large":
-        x = 16 * x + 1e4  # where numbers of 16 bits are 8 or 64 apart
+        x = 16 * x + 1e4  # numbers of 16 bits are 8 or 64 apart there
     x = x.to(dtype)
     return operations.load(op).inputs_of(
         x, lambda operand: inputs.draw_operand(operand, dtype, rows, cols, 4, CPU)
@@ -56,18 +56,18 @@ def draw(op, kind, dtype, rows, cols):
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @each_op
 def test_what_arithmetic_can_reach_passes(op, dtype, kind, cols):
-    given = draw(op, kind, dtype, 8, cols)
+    operands = draw(op, kind, dtype, 8, cols)
     for precision in (torch.float64, torch.float32):
-        assert problem(compute(op, given, precision), given, op) is None
+        assert problem(compute(op, operands, precision), operands, op) is None
 
 
 def test_torchs_backward_on_a_gpu_passes():
     """It rounds g·y to the dtype before it is added up (torch 2.11, SoftMax.cu)."""
     for dtype in DTYPES:
-        g, y = given = draw("softmax_backward", "uniform", dtype, 64, 1000)
+        g, y = operands = draw("softmax_backward", "uniform", dtype, 64, 1000)
         product = (g * y).float()
         dx = (product - y.float() * product.sum(dim=1, keepdim=True)).to(dtype)
-        assert problem(dx, given, "softmax_backward") is None
+        assert problem(dx, operands, "softmax_backward") is None
 
 
 # Float16 that went through bfloat16 has 8 bits; bfloat16 with 5 is as coarse.
@@ -76,19 +76,21 @@ def test_torchs_backward_on_a_gpu_passes():
 @pytest.mark.parametrize("cols", [256, 4096])
 @pytest.mark.parametrize("op", FORWARD)
 def test_a_result_of_fewer_bits_than_the_dtype_fails(op, cols, kind, dtype, bits):
-    given = draw(op, kind, dtype, 16, cols)
-    mantissa, exponent = torch.frexp(compute(op, given).float())
+    operands = draw(op, kind, dtype, 16, cols)
+    mantissa, exponent = torch.frexp(compute(op, operands).float())
     coarse = torch.ldexp((mantissa * 2**bits).round(), exponent - bits).to(dtype)
-    assert problem(coarse, given, op) is not None
+    assert problem(coarse, operands, op) is not None
 
 
 LAST = torch.tensor([-1])
 WRONG = {
-    "zeros": lambda op, given: torch.zeros_like(given[0]),
-    "a thousandth more": lambda op, given: (compute(op, given).double() * 1.001).to(given[0].dtype),
-    "one column missing": lambda op, given: compute(op, given).index_fill(1, LAST, 0),
-    "a tenth missing": lambda op, given: compute(op, given, share=0.9),
-    "without the sum": lambda op, given: compute(op, given, share=0.0),
+    "zeros": lambda op, operands: torch.zeros_like(operands[0]),
+    "a thousandth more": lambda op, operands: (compute(op, operands).double() * 1.001).to(
+        operands[0].dtype
+    ),
+    "one column missing": lambda op, operands: compute(op, operands).index_fill(1, LAST, 0),
+    "a tenth missing": lambda op, operands: compute(op, operands, share=0.9),
+    "without the sum": lambda op, operands: compute(op, operands, share=0.0),
 }
 
 
@@ -103,33 +105,33 @@ WRONG = {
 def test_what_leaves_something_out_fails(op, wrong, cols, dtype):
     if (wrong, dtype) == ("a thousandth more", torch.bfloat16):
         pytest.skip("less than its rounding")
-    given = draw(op, "normal", dtype, 16, cols)
-    assert problem(WRONG[wrong](op, given), given, op) is not None
+    operands = draw(op, "normal", dtype, 16, cols)
+    assert problem(WRONG[wrong](op, operands), operands, op) is not None
 
 
 @each_op
 def test_truncation_is_told_from_rounding(op):
     """As Triton's interpreter converts to bfloat16: right there, and only there."""
-    given = draw(op, "normal", torch.bfloat16, 8, 1000)
-    exact = compute(op, tuple(x.float() for x in given), torch.float32)
+    operands = draw(op, "normal", torch.bfloat16, 8, 1000)
+    exact = compute(op, tuple(x.float() for x in operands), torch.float32)
     truncated = (exact.view(torch.int32) & -65536).view(torch.float32).to(torch.bfloat16)
     if op != "softmax_backward":  # may be rounded twice, which is as much
-        assert problem(truncated, given, op) is not None
-    assert problem(truncated, given, op, truncates=True) is None
-    assert problem(compute(op, given, share=0.9), given, op, truncates=True) is not None
+        assert problem(truncated, operands, op) is not None
+    assert problem(truncated, operands, op, truncates=True) is None
+    assert problem(compute(op, operands, share=0.9), operands, op, truncates=True) is not None
 
 
 @each_op
 def test_what_is_not_finite_belongs_where_float64_has_it(op):
-    given = draw(op, "masked", torch.float32, 4, 50)
-    given[0][1, 3] = torch.inf
-    given[0][2, 4] = torch.nan
-    y = compute(op, given)
-    assert problem(y, given, op) is None
+    operands = draw(op, "masked", torch.float32, 4, 50)
+    operands[0][1, 3] = torch.inf
+    operands[0][2, 4] = torch.nan
+    y = compute(op, operands)
+    assert problem(y, operands, op) is None
     for row, value in ((0, torch.nan), (0, torch.inf), (1, 0.5), (2, 0.5)):
         changed = y.clone()
         changed[row, 5] = value
-        assert f"at column 5 where {op} is" in problem(changed, given, op)
+        assert f"at column 5 where {op} is" in problem(changed, operands, op)
 
 
 def test_a_value_beyond_the_dtype_may_be_its_infinity_or_its_largest():
@@ -141,11 +143,11 @@ def test_a_value_beyond_the_dtype_may_be_its_infinity_or_its_largest():
 
 @each_op
 def test_errors_are_small_and_the_worst_element_is_named(op):
-    given = draw(op, "normal", torch.float32, 8, 1000)
-    y = compute(op, given, torch.float32)
-    found = tolerance.check_rows(y, given, op)
-    assert 0 < found.max_rel_error < 1e-5
-    assert 0 < found.max_row_sum_error < 1e-3
-    assert 0 < found.max_abs_error < 1e-5 * y.abs().max()
+    operands = draw(op, "normal", torch.float32, 8, 1000)
+    y = compute(op, operands, torch.float32)
+    accuracy = tolerance.check_rows(y, operands, op)
+    assert 0 < accuracy.max_rel_error < 1e-5
+    assert 0 < accuracy.max_row_sum_error < 1e-3
+    assert 0 < accuracy.max_abs_error < 1e-5 * y.abs().max()
     y[2, 7] *= 1.01
-    assert f"at column 7 where {op} is" in problem(y, given, op)
+    assert f"at column 7 where {op} is" in problem(y, operands, op)

@@ -71,7 +71,7 @@ def test_what_cannot_be_called_is_a_row(bench, variant, options, status, message
     assert (row["status"], message in row["message"]) == (status, True), row["message"]
 
 
-# Of every operation, the bytes of three matrices where it reads two; and what rounds.
+# The bytes of every operation, three matrices if it reads two; and a function that rounds.
 @pytest.mark.parametrize(
     ("op", "dtype", "elements"),
     [

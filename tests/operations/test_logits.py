@@ -25,8 +25,8 @@ def checked(op: str, change=lambda call: call, dtype: str = "float32", N: int = 
     call = change(kernels.load("torch_logits").function(op))
     accuracy = correctness.check_call(call, inputs, torch.arange(5), op)
     ordinary, special = edge_cases.check(measured, cpu, call, inputs)
-    found = edge_cases.columns(special)
-    right, wrong = (list(filter(None, names.split("; "))) for names in found.values())
+    columns = edge_cases.columns(special)
+    right, wrong = (list(filter(None, names.split("; "))) for names in columns.values())
     return accuracy.problem or ordinary, right, wrong
 
 
@@ -59,7 +59,9 @@ def test_special_rows_are_what_their_names_say(op):
 
 def without_tail(call):
     """Drop the last 32 logits of each row."""
-    return lambda x, *rest: call(x.clone().index_fill_(1, torch.arange(1968, 2000), -1e30), *rest)
+    return lambda x, *further: call(
+        x.clone().index_fill_(1, torch.arange(1968, 2000), -1e30), *further
+    )
 
 
 def over_rows(compute):
@@ -113,13 +115,13 @@ WRONG = [  # operation, change, whether ordinary values tell, special rows among
     ),
     (
         "cross_entropy_backward",
-        lambda call: lambda g, x, index, *rest: call(g, x, index.clamp(min=0), *rest),
+        lambda call: lambda g, x, index, *further: call(g, x, index.clamp(min=0), *further),
         False,
         ["ignored target"],
     ),
     (
         "token_log_prob_backward",
-        lambda call: lambda g, x, index, *rest: call(g, x, (index + 1) % 2000, *rest),
+        lambda call: lambda g, x, index, *further: call(g, x, (index + 1) % 2000, *further),
         True,
         [],
     ),

@@ -22,9 +22,9 @@ SMALL = "gpus: [cpu]\nblocks: 6\ndtypes: [float32]\nshapes: [{M: 4, N: [8, 13, 6
 
 def problems(name, dtype, change=lambda call: call) -> list[str | None]:
     """Return what the checks before timing say of a variant of the example, or of its change."""
-    given = {"op": "rms_norm", "M": 5, "N": 33, "dtype": str(dtype).removeprefix("torch.")}
+    fields = {"op": "rms_norm", "M": 5, "N": 33, "dtype": str(dtype).removeprefix("torch.")}
     files = {"operation_files": [FOLDER / "rms_norm.py"], "files": [FOLDER / f"{name}.py"]}
-    measured, cpu = point(variant=name, **given, **files), open_device("cpu")
+    measured, cpu = point(variant=name, **fields, **files), open_device("cpu")
     call = change(kernels.load(name).function("rms_norm"))
     inputs = draw_at(measured, cpu.torch_device, 0)
     accuracy = correctness.check_call(
@@ -42,7 +42,7 @@ def added(monkeypatch):
     forget()
 
 
-@pytest.mark.filterwarnings("ignore:invalid value encountered")  # in Triton's interpreter
+@pytest.mark.filterwarnings("ignore:invalid value encountered")  # Triton's interpreter warns
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("name", ["torch_rms_norm", "triton_rms_norm"])
 def test_both_variants_are_right(name, dtype, added):

@@ -68,9 +68,9 @@ def test_each_output_is_checked_and_a_right_kernel_is_timed(
     files = tmp_path / "pick_and_double.py", tmp_path / "picking.py"
     files[0].write_text(OPERATION, encoding="utf-8")
     files[1].write_text(KERNEL.format(then=then, result=result), encoding="utf-8")
-    given = {"op": "pick_and_double", "variant": "picking", "M": 6, "N": 96, "blocks": 6}
+    options = {"op": "pick_and_double", "variant": "picking", "M": 6, "N": 96, "blocks": 6}
     try:
-        measured = point(**given, operation_files=files[:1], files=files[1:])
+        measured = point(**options, operation_files=files[:1], files=files[1:])
         written = journal.Journal(tmp_path)
         samples = pipeline.measure(measured, written)
     finally:

@@ -24,9 +24,9 @@ def write(tmp_path, monkeypatch):
     """Write a row of such a replicate."""
     monkeypatch.chdir(tmp_path)
 
-    def write(replicate, status, attempt="", **given):
+    def write(replicate, status, attempt="", **columns):
         point = {"variant": "triton_row", "M": 4, "N": 8, "fingerprint": BASE + attempt}
-        row = synthetic.row(**point, replicate=replicate, status=status, **given)
+        row = synthetic.row(**point, replicate=replicate, status=status, **columns)
         synthetic.write_row(tmp_path / "results", row)
 
     return write
@@ -50,5 +50,7 @@ def test_an_allocation_that_starts_again_finds_the_attempt_of_its_plan(write):
     write(1, "out_of_memory")
     write(1, "out_of_memory", attempt="_2")
     (point,) = expand(shapes=[{"M": 4, "N": 8}], variants=["triton_row"])
-    names = [points.row_path(each).split(".")[1] for each in [*attempts.earlier(point), point]]
+    names = [
+        points.row_path(attempt).split(".")[1] for attempt in [*attempts.earlier(point), point]
+    ]
     assert names == [BASE, f"{BASE}_2", f"{BASE}_3"]

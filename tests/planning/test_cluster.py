@@ -38,13 +38,13 @@ def test_the_table_is_that_of_the_profile_in_use(tmp_path, monkeypatch):
 def test_a_gpu_that_the_table_lacks_is_refused():
     file = Path("mine/gpus.yaml")
     cluster.check(["h200", "a100", "recorded"], TABLE, file)
-    for wanted, words in (
+    for requested, words in (
         (["a100", "h100"], "mine/gpus.yaml has no line for 'h100'.*did you mean 'h200'"),
         (["cpu"], "no line for 'cpu'.*allowed: a100, h200"),
         (["auto"], r"for example 'gpus: \[a100, h200\]'"),
     ):
         with pytest.raises(ConfigError, match=words):
-            cluster.check(wanted, TABLE, file)
+            cluster.check(requested, TABLE, file)
 
 
 def test_a_line_of_the_table_that_cannot_be_used_is_refused(tmp_path):
@@ -95,8 +95,8 @@ def test_an_allocation_has_whole_matrices():
     names = ["torch_softmax", "torch_naive", "torch_jit"]
     planned = [Point(gpu, "float32", 4, n, v) for gpu, n, some in sizes for v in names[:some]]
     groups = cluster.allocations(planned, TABLE)
-    found = {(p.gpu, p.N, groups[points.row_path(p)]) for p in planned}
-    assert found == {
+    places = {(p.gpu, p.N, groups[points.row_path(p)]) for p in planned}
+    assert places == {
         *(("a100", 8, "points_a100_1"), ("a100", 9, "points_a100_1")),
         *(("a100", 10, "points_a100_2"), ("h200", 8, "points_h200_1")),
     }
@@ -133,7 +133,7 @@ def test_an_option_does_not_end_the_cluster_mode(more, project, tmp_path):
 class LoginNode(Runner):
     """Snakemake where Slurm's commands are stand-ins, which note what they are asked."""
 
-    how = ("--workflow-profile", "profiles/slurm")
+    mode = ("--workflow-profile", "profiles/slurm")
 
     def environment(self):
         bin = self.folder / "bin"
@@ -142,8 +142,8 @@ class LoginNode(Runner):
             answer = 'echo "$@" > asked; exit 1' if name == "sbatch" else ""
             (bin / name).write_text(f"#!/bin/sh\n{answer}\n", encoding="utf-8")
             (bin / name).chmod(0o755)
-        found = super().environment()
-        return found | {"PATH": f"{bin}:{found['PATH']}"}
+        variables = super().environment()
+        return variables | {"PATH": f"{bin}:{variables['PATH']}"}
 
 
 @pytest.mark.parametrize(

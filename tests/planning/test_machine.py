@@ -10,8 +10,11 @@ def test_a_gpu_that_is_not_here_is_named(monkeypatch):
     monkeypatch.setattr(machine, "missing_tool", lambda: None)
     monkeypatch.setattr(machine.gpus, "visible_slugs", lambda: ["h200"])
     machine.check({"h200", "cpu"})
-    for here, words in ((["h200"], r"cannot measure a100: it has h200\."), ([], "it has no GPU")):
-        monkeypatch.setattr(machine.gpus, "visible_slugs", lambda here=here: here)
+    for visible, words in (
+        (["h200"], r"cannot measure a100: it has h200\."),
+        ([], "it has no GPU"),
+    ):
+        monkeypatch.setattr(machine.gpus, "visible_slugs", lambda visible=visible: visible)
         with pytest.raises(WorkflowError, match=words):
             machine.check({"a100"})
 

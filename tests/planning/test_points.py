@@ -27,13 +27,13 @@ def expand(gpu="h200", **change):
 
 def test_on_a_cpu_large_matrices_and_long_interpreted_rows_are_left_out():
     every, on_gpu = expand("cpu"), expand()
-    both = planned.within_limits({"cpu": every, "h200": on_gpu}, DEFAULT["cpu"])
-    points = both["cpu"]
+    kept = planned.within_limits({"cpu": every, "h200": on_gpu}, DEFAULT["cpu"])
+    points = kept["cpu"]
     assert max(p.M * p.N for p in points) == DEFAULT["cpu"]["max_elements"]
     assert max(p.N for p in points if p.interpreted) == DEFAULT["cpu"]["max_interpreted_N"]
     left = len(every) - len(points)
     assert f"({left} left out" in planned.announce(DEFAULT, "cpu", every, points)
-    assert both["h200"] == on_gpu
+    assert kept["h200"] == on_gpu
     assert "left out" not in planned.announce(DEFAULT, "h200", on_gpu, on_gpu)
 
 
@@ -75,7 +75,7 @@ def test_matrices_of_several_boards_take_turns():
     boards = [gpus.VisibleGpu(f"GPU-{n}", "h200") for n in range(2)]
     points = expand(shapes=[{"M": 4, "N": list(range(1, 17))}], variants=["triton_row"])
     on = [assigned_gpu(point, boards) for point in planned.in_measuring_order(points, 1, boards)]
-    fewest = min(on.count(each) for each in boards)
+    fewest = min(on.count(board) for board in boards)
     assert fewest > 0
     assert all(on[2 * n] != on[2 * n + 1] for n in range(fewest))
 
@@ -126,10 +126,10 @@ def test_another_operation_plans_the_variants_that_compute_it():
     """As the page suggests: op=softmax_backward for a sweep whose variants are named."""
     named = ["torch_softmax", "triton_fused", "triton_backward"]
     (shape,) = [{"M": 4, "N": 8}]
-    found = expand(op="softmax_backward", variants=named, shapes=[shape])
-    assert {point.variant for point in found} == {"torch_softmax", "triton_backward"}
+    points = expand(op="softmax_backward", variants=named, shapes=[shape])
+    assert {point.variant for point in points} == {"torch_softmax", "triton_backward"}
     config = DEFAULT | {"op": "softmax_backward", "variants": named, "shapes": [shape]}
-    line = planned.announce(config, "h200", found, found)
+    line = planned.announce(config, "h200", points, points)
     assert line.endswith("2 points (triton_fused left out: no softmax_backward)")
     with pytest.raises(ConfigError, match=r"no variant of the sweep .* computes soft"):
         expand(op="softmax_backward", shapes=[shape | {"variants": ["triton_fused"]}])
@@ -138,13 +138,13 @@ def test_another_operation_plans_the_variants_that_compute_it():
 def test_a_sweep_of_several_operations_plans_each_with_the_variants_that_compute_it():
     named = ["torch_softmax", "triton_fused", "triton_backward", "torch_logits"]
     change = {"op": ["softmax", "softmax_backward"], "variants": named}
-    found = expand(**change, shapes=[{"M": 4, "N": 8}])
-    pairs = {(point.op, point.variant) for point in found}
+    points = expand(**change, shapes=[{"M": 4, "N": 8}])
+    pairs = {(point.op, point.variant) for point in points}
     assert pairs == {
         *(("softmax", name) for name in ("torch_softmax", "triton_fused")),
         *(("softmax_backward", name) for name in ("torch_softmax", "triton_backward")),
     }
-    line = planned.announce(DEFAULT | change, "h200", found, found)
+    line = planned.announce(DEFAULT | change, "h200", points, points)
     assert line.endswith("(torch_logits left out: no softmax or softmax_backward)")
 
 
@@ -199,21 +199,21 @@ def test_a_timed_cpu_is_alone_and_everything_else_takes_one_core():
 
 def test_recorded_measures_nothing():
     assert planned.gpu_names(overlay("recorded")) == []
-    wanted = ["h200", "recorded", "cpu", "h200"]
-    assert planned.gpu_names(DEFAULT | {"gpus": wanted}) == ["h200", "cpu"]
+    names = ["h200", "recorded", "cpu", "h200"]
+    assert planned.gpu_names(DEFAULT | {"gpus": names}) == ["h200", "cpu"]
 
 
 def test_the_command_that_repeats_a_sweep(monkeypatch, tmp_path):
     monkeypatch.chdir(ROOT)
-    here = {"snakefile": ROOT / "Snakefile"}
-    lines = planned.repeat_command([], {}, **here).splitlines()
+    place = {"snakefile": ROOT / "Snakefile"}
+    lines = planned.repeat_command([], {}, **place).splitlines()
     assert (lines[0], lines[-1]) == ("make run", "snakemake --cores all")
-    lines = planned.repeat_command([ROOT / "my sweeps/x.yaml"], {"seed": 7}, **here).splitlines()
+    lines = planned.repeat_command([ROOT / "my sweeps/x.yaml"], {"seed": 7}, **place).splitlines()
     options = "--configfile 'my sweeps/x.yaml' --config seed=7"
     assert lines[-1] == f"snakemake --cores all {options}"
     assert f"ARGS={options}" in shlex.split(lines[0])
-    given = {"gpus": "[a100, h200]"}
-    by_slurm = planned.repeat_command([], given, **here, profile="profiles/slurm")
+    changes = {"gpus": "[a100, h200]"}
+    by_slurm = planned.repeat_command([], changes, **place, profile="profiles/slurm")
     assert by_slurm == "snakemake --workflow-profile profiles/slurm --config 'gpus=[a100, h200]'"
     monkeypatch.chdir(tmp_path)
     there = planned.repeat_command([], {}, snakefile=tmp_path / "a b/Snakefile")

@@ -44,10 +44,10 @@ def test_names_are_those_of_the_config_and_of_the_sweeps():
     assert "3x8" not in names
 
 
-@pytest.mark.parametrize("given", ["4096", "0x8", "8x", "8 x 8", 4096, ["4x8", "abc"], []])
-def test_what_is_no_shape_is_refused_with_an_example(given):
+@pytest.mark.parametrize("text", ["4096", "0x8", "8x", "8 x 8", 4096, ["4x8", "abc"], []])
+def test_what_is_no_shape_is_refused_with_an_example(text):
     with pytest.raises(ConfigError, match="M x N without blanks is needed, as shape=4096x128256"):
-        expanded(shape=given)
+        expanded(shape=text)
 
 
 def test_rivals_are_torch_the_choice_of_the_project_every_peer_and_added_kernels(
@@ -57,7 +57,7 @@ def test_rivals_are_torch_the_choice_of_the_project_every_peer_and_added_kernels
     (tmp_path / "mine.py").write_text("def softmax(x, out=None): ...\n", encoding="utf-8")
     mine = kernels.add_variant(tmp_path / "mine.py")
     peers = {name for name in kernels.names("softmax") if name.startswith("peer_")}
-    first, *others = kernels.rivals("softmax", [mine])
-    assert (first, set(others)) == (mine, {"torch_softmax", "frontier", *peers})
+    first, *further = kernels.rivals("softmax", [mine])
+    assert (first, set(further)) == (mine, {"torch_softmax", "frontier", *peers})
     backward = {"torch_softmax", "cuda_backward", "triton_backward"}
     assert set(kernels.rivals("softmax_backward", [mine])) == backward

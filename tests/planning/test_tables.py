@@ -14,8 +14,8 @@ PUBLISHED = ROOT / "data/published"
 def test_the_gpus_are_those_recorded_elsewhere_and_published(tmp_path):
     for gpu in ("h200", "b200"):
         synthetic.write_csv(tmp_path / gpu / "online_softmax.csv", [synthetic.row(gpu=gpu)])
-    found = tables.recorded_tables(["b200"], tmp_path)
-    assert tables.gpus(found, PUBLISHED) == ["a100", "h200", "rtx3090"]
+    recorded = tables.recorded_tables(["b200"], tmp_path)
+    assert tables.gpus(recorded, PUBLISHED) == ["a100", "h200", "rtx3090"]
 
 
 def test_what_is_said_of_a_published_table_is_true():

@@ -18,12 +18,12 @@ def edited(**change):
 def test_every_sweep_that_ships_is_accepted_and_the_schema_has_the_keys_of_the_default():
     schema = yaml.safe_load(validate.SCHEMA_FILE.read_text(encoding="utf-8"))
     assert set(schema["required"]) == schema["properties"].keys() == DEFAULT.keys()
-    assert all(each["description"] for each in schema["properties"].values())
+    assert all(key["description"] for key in schema["properties"].values())
     validate.check(DEFAULT, [])
     for overlay in sorted((ROOT / "sweeps").glob("*.yaml")):
-        given = yaml.safe_load(overlay.read_text(encoding="utf-8"))
-        assert given.keys() <= DEFAULT.keys()
-        validate.check(DEFAULT | given, [given])
+        sweep = yaml.safe_load(overlay.read_text(encoding="utf-8"))
+        assert sweep.keys() <= DEFAULT.keys()
+        validate.check(DEFAULT | sweep, [sweep])
 
 
 def test_every_key_of_the_default_has_a_comment_above_it():

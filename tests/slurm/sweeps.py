@@ -27,7 +27,12 @@ class Sweep(runner.Runner):
     """A copy of the project with a configuration and with TABLE in the profile."""
 
     # the command of docs/howto/cluster.md, which looks at the queue after 2 s instead of 40
-    how = ("--workflow-profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "2")
+    mode = (
+        "--workflow-profile",
+        "profiles/slurm",
+        "--slurm-init-seconds-before-status-checks",
+        "2",
+    )
 
     def __init__(self, folder: Path, lab: Lab, gpus: list[str], sizes: list[int], **change):
         super().__init__(copies.copy_project(folder, recorded="none"))

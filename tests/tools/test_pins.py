@@ -11,8 +11,8 @@ CONDA = ["environment.yml", "workflow/envs/analysis.yml"]
 
 
 def conda_pins(name):
-    given = yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))["dependencies"]
-    (pip,) = [entry["pip"] for entry in given if isinstance(entry, dict)]
+    dependencies = yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))["dependencies"]
+    (pip,) = [entry["pip"] for entry in dependencies if isinstance(entry, dict)]
     return dict(line.split("==") for line in pip)
 
 
@@ -36,10 +36,10 @@ def test_every_direct_dependency_is_pinned_and_locked():
 
 
 def test_what_is_optional_need_not_be_installed(monkeypatch):
-    given = pins.groups()
-    assert given.keys() >= pins.OPTIONAL
+    groups = pins.groups()
+    assert groups.keys() >= pins.OPTIONAL
     absent = pins.Requirement("no-such-package==1.0")
-    changed = given | {name: [absent] for name in pins.OPTIONAL}
+    changed = groups | {name: [absent] for name in pins.OPTIONAL}
     monkeypatch.setattr(pins, "groups", lambda: changed)
     assert "no-such-package" not in "".join(pins.files().values())
 

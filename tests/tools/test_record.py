@@ -53,14 +53,14 @@ def test_what_cannot_be_recorded_is_refused_in_one_line(project):
 def test_each_sweep_is_recorded_after_it_is_measured(monkeypatch, capsys, fails):
     done = []
 
-    def run(words, **given):
+    def run(words, **options):
         done.append(words[words.index("--configfile") + 1])
         return subprocess.CompletedProcess(words, 3 * fails)
 
-    monkeypatch.setattr(record, "fault_of", lambda wanted: None)
+    monkeypatch.setattr(record, "fault_of", lambda sweeps: None)
     monkeypatch.setattr(record.gpus, "visible_slugs", lambda: ["h200"])
     monkeypatch.setattr(record.subprocess, "run", run)
-    monkeypatch.setattr(record.recorded, "record", lambda *given: done.append(given))
+    monkeypatch.setattr(record.recorded, "record", lambda *arguments: done.append(arguments))
     monkeypatch.setattr(record.recorded, "check", lambda folders: "all correct")
     assert record.main(["peers", "frontier"]) == int(fails)
     again, folder = 'make record SWEEPS="peers frontier"', ROOT / "data/recorded/h200"
@@ -86,14 +86,14 @@ def test_the_default_sweep_is_a_part_of_the_recorded_one(recorded):
 def test_every_claim_and_every_line_of_the_readme_has_its_recorded_points(recorded):
     rows = []
     for sweep, own in recorded.items():
-        given = [{name: getattr(point, name) for name in row.IDENTITY} for point in own]
-        rows.append(frame_of((synthetic.row(**each) for each in given), sweep))
+        identities = [{name: getattr(point, name) for name in row.IDENTITY} for point in own]
+        rows.append(frame_of((synthetic.row(**identity) for identity in identities), sweep))
     sources = published.load(ROOT / "data/published")
-    found = claims.check(pd.concat(rows, ignore_index=True), sources).query("dtype == 'float32'")
-    judged = found.query("origin == 'measured' and verdict != 'no data'")
+    checked = claims.check(pd.concat(rows, ignore_index=True), sources).query("dtype == 'float32'")
+    judged = checked.query("origin == 'measured' and verdict != 'no data'")
     assert set(judged["quantity"]) == {claim.quantity for claim in claims.CLAIMS}
-    known = {(p.op, p.dtype, p.M, p.N, p.variant) for own in recorded.values() for p in own}
-    assert {(*point, readme.OURS) for point in readme.POINTS} <= known
+    timed = {(p.op, p.dtype, p.M, p.N, p.variant) for own in recorded.values() for p in own}
+    assert {(*point, readme.OURS) for point in readme.POINTS} <= timed
 
 
 def test_a_sweep_has_its_name_and_each_gpu_of_the_kind_a_point_that_waits_for_it(monkeypatch):

@@ -67,8 +67,8 @@ def test_without_a_gpu_kernels_are_checked_and_no_time_is_printed(capsys):
 
 
 def test_a_kernel_of_the_project_is_given_by_its_name_or_its_file():
-    for given in ("triton_row", "kernels/published/triton_row.py"):
-        words = ["--M=4", "--N=8", f"--kernel={given}"]
+    for kernel in ("triton_row", "kernels/published/triton_row.py"):
+        words = ["--M=4", "--N=8", f"--kernel={kernel}"]
         asked = shape.question(shape.parser().parse_args(words))
         planned = [point.variant for point in shape.plan(asked)]
         assert planned == ["triton_row", *kernels.rivals("softmax")]
@@ -76,8 +76,8 @@ def test_a_kernel_of_the_project_is_given_by_its_name_or_its_file():
 
 def test_on_a_gpu_no_point_starts_after_its_time(monkeypatch):
     monkeypatch.setattr(gpus, "resolve", lambda gpu: "h200")
-    given = shape.parser().parse_args(["--M=4", "--N=8"])
-    planned, clock = shape.plan(shape.question(given)), iter([0, 1, 2, *[99] * 99])
+    options = shape.parser().parse_args(["--M=4", "--N=8"])
+    planned, clock = shape.plan(shape.question(options)), iter([0, 1, 2, *[99] * 99])
     monkeypatch.setattr(shape.time, "monotonic", lambda: next(clock))
     measured = []
     monkeypatch.setattr(shape, "measure", lambda point, row: measured.append(point))

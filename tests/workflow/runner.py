@@ -45,7 +45,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 class Runner:
     """Snakemake in a copy of the project."""
 
-    how = ("--cores", "2")
+    mode = ("--cores", "2")
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -56,11 +56,11 @@ class Runner:
     def __call__(self, *options: str, fails: bool = False) -> str:
         """What Snakemake prints in the copy, where it succeeds, or `fails` in words."""
         given = {"cwd": self.folder, "env": self.environment(), "fails": fails}
-        return snakemake(*self.how, *options, **given)
+        return snakemake(*self.mode, *options, **given)
 
     def start(self, *options: str, words: list[str] | None = None, **more) -> subprocess.Popen:
         """Start what a user types, or the command `words`, in a new session; see `printed`."""
-        command = [sys.executable, "-m", "snakemake", *self.how, *options]
+        command = [sys.executable, "-m", "snakemake", *self.mode, *options]
         with self._output.open(
             "w", encoding="utf-8"
         ) as output:  # a pipe would stay open in what a kernel leaves

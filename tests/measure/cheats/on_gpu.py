@@ -30,10 +30,10 @@ def records_only_where_nan(x, out=None):
 def sets_l2_aside(x, out=None):
     """Set as much of L2 aside for lines that persist as it may, and leave torch the rest."""
     limit = driver.CUlimit.CU_LIMIT_PERSISTING_L2_CACHE_SIZE
-    most = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE
-    (error, most) = driver.cuDeviceGetAttribute(most, x.device.index)
+    largest = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE
+    (error, largest) = driver.cuDeviceGetAttribute(largest, x.device.index)
     assert error == driver.CUresult.CUDA_SUCCESS
-    (error,) = driver.cuCtxSetLimit(limit, most)
+    (error,) = driver.cuCtxSetLimit(limit, largest)
     assert error == driver.CUresult.CUDA_SUCCESS
     return torch.softmax(x, dim=-1, out=out)
 
