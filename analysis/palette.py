@@ -1,8 +1,9 @@
 """Colour and marker of a variant: the same in every figure, and safe for the colour-blind.
 
-Colours are those of Okabe and Ito (https://jfly.uni-koeln.de/color/) without the pale yellow, grey,
-indigo and wine of Paul Tol (https://sronpersonalpages.nl/~pault/), and one for each other project.
-Variants of one family share a colour and differ in the marker.
+This project's kernels have colours of Okabe and Ito (https://jfly.uni-koeln.de/color/), and indigo
+and wine of Paul Tol (https://sronpersonalpages.nl/~pault/). Each other project has one of its own,
+chosen to be far from those of its rivals for people without red or without green cones. Variants of
+one family share a colour and differ in the marker.
 """
 
 import hashlib
@@ -33,13 +34,13 @@ _FAMILIES = (
     (WINE, "cuda_fastertransformer d, cuda_fastertransformer_v1 <, cuda_fastertransformer_v2 >"),
     (INDIGO, "frontier D, frontier_short s, frontier_rows ^, frontier_spread *"),
     (INDIGO, "frontier_packed p, frontier_staged v"),
-    ("#85851f", "peer_quack p"),
-    ("#2a8c7e", "peer_liger s"),
-    ("#8c564b", "peer_compile ^, peer_compile__max v"),
-    ("#d6336c", "peer_helion <, peer_helion__pretuned >, peer_helion__max h"),
-    ("#4f8a10", "peer_flaggems D"),
-    ("#5f7a8a", "peer_flashinfer X"),
-    ("#7b4fa6", "peer_tileops P"),
+    ("#b58a00", "peer_quack p"),
+    ("#1291a8", "peer_liger s"),
+    ("#b05a42", "peer_compile ^, peer_compile__max v"),
+    ("#e0218a", "peer_helion <, peer_helion__pretuned >, peer_helion__max h"),
+    ("#4aa06a", "peer_flaggems D"),
+    ("#5695d9", "peer_flashinfer X"),
+    ("#8062dd", "peer_tileops P"),
 )
 KNOWN = {
     name: Style(colour, marker)

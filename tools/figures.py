@@ -5,6 +5,8 @@
 
 from PIL import Image, PngImagePlugin
 
+import studies.figures
+from analysis.figures import style
 from measure import ROOT
 from tools.inserts import print_block
 
@@ -23,11 +25,15 @@ SHOWN_FIGURES = {
     "all/float32_oneflow_published": "OneFlow against FasterTransformer, published and measured.",
     "all/float32_frontier_throughput": "frontier beside torch, at M = 1024 and at equal bytes.",
     "all/bfloat16_frontier_gain": "The gain of frontier at equal bytes, in bfloat16.",
+    "side_by_side": "Tools that time kernels, beside this project.",
+    "aa_bias": "The steps after which torch agrees with itself.",
 }
 
 
 def copy() -> str:
     """Copy every figure of the documents with a palette, and delete those that have no place."""
+    for name, figure in studies.figures.draw().items():
+        style.save(figure, DRAWN / name)
     for name in SHOWN_FIGURES:
         target = SHOWN / f"{name}.png"
         target.parent.mkdir(exist_ok=True)

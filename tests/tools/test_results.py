@@ -91,6 +91,7 @@ def test_figures_are_copied_with_their_titles_and_old_ones_go(tmp_path, monkeypa
     for name in ("DRAWN", "SHOWN"):
         monkeypatch.setattr(figures, name, tmp_path / name)
     monkeypatch.setattr(figures, "SHOWN_FIGURES", {"all/one": "One.", "h100/two": "Two."})
+    monkeypatch.setattr(figures.studies.figures, "draw", dict)
     for name in ("all/one", "h100/two"):
         path = tmp_path / f"DRAWN/{name}.png"
         path.parent.mkdir(parents=True)

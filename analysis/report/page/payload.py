@@ -27,7 +27,6 @@ OF_ROWS = [*BOTH, "sweep", "status", "message"]
 # Colours of the palette with a contrast below 3 on white or on dark -> their replacement on both.
 CLEAR = {palette.BLACK: "var(--ink)", palette.ORANGE: "#b07d12", palette.SKY: "#2f8fc4"}
 CLEAR |= {palette.PURPLE: "#c565a0", palette.WINE: "#b04a76", palette.INDIGO: "#7468d4"}
-CLEAR["#8c564b"] = "#9c6456"
 
 
 def payload(published: Published, content: dict) -> str:
