@@ -97,7 +97,7 @@ def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
 def by_rule(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the timed rows of the rules of M with many sizes, and the rule in words as `rule`.
 
-    They have two sizes, and a third of those of the rule with the most. A row of two rules
+    They have two sizes, and half of those of the rule with the most. A row of two rules
     comes twice. Where GPUs have rules in common, only these are shown. Where no rule has so many
     sizes, all timed rows have the rule "". Rows of another board count.
     """
@@ -111,7 +111,7 @@ def by_rule(rows: pd.DataFrame) -> pd.DataFrame:
         return rows.assign(rule="")
     split = pd.concat(parts, ignore_index=True)
     gpus, sizes = (split.groupby("rule")[name].nunique() for name in ("gpu", "N"))
-    gpus = gpus[sizes >= sizes.max() / 3]
+    gpus = gpus[sizes >= sizes.max() / 2]
     shown = gpus.index[(gpus > 1) | (gpus == gpus.max())]
     return split[split["rule"].isin(shown)]
 

@@ -13,19 +13,19 @@ from tools.inserts import print_block
 DRAWN, SHOWN = ROOT / "results/recorded/figures", ROOT / "docs/figures"
 # Figure -> what it shows.
 SHOWN_FIGURES = {
-    "all/hero": "The share of a copy's speed that each kernel reaches, in float32 and bfloat16.",
+    "all/hero": "The share of a copy's speed that five kernels reach in float32 and bfloat16.",
     "all/softmax_grid": "The lead of the usual winner over its best rival, by M and N.",
-    "h100/random_profile": "How far each kernel is behind the fastest one at random shapes.",
-    "all/float32_online_softmax_throughput": "The sizes of the online-softmax article.",
-    "all/float32_online_softmax_gain": "The gain over torch at these sizes, in times and in µs.",
-    "h200/float32_online_softmax_speedup": "Every kernel at these sizes.",
-    "a100/float32_online_softmax_time": "The article's times.",
-    "a100/float32_online_softmax_throughput": "The article's times as throughput.",
+    "h100/random_profile": "At how many random shapes a kernel is how far behind the fastest one.",
+    "all/float32_online_softmax_throughput": "The sizes of an article, on three GPUs.",
+    "all/float32_online_softmax_gain": "What those kernels gain over torch, in times and in µs.",
+    "h200/float32_online_softmax_speedup": "Every kernel at those sizes on the H200.",
+    "a100/float32_online_softmax_time": "The times that the article publishes.",
+    "a100/float32_online_softmax_throughput": "The same times as throughput.",
     "all/float32_fused_softmax_throughput": "The sizes of the fused-softmax articles.",
-    "all/float32_oneflow_published": "OneFlow against FasterTransformer, published and measured.",
-    "all/float32_frontier_throughput": "frontier beside torch, at M = 1024 and at equal bytes.",
-    "all/bfloat16_frontier_gain": "The gain of frontier at equal bytes, in bfloat16.",
-    "side_by_side": "Tools that time kernels, beside this project.",
+    "all/float32_oneflow_published": "OneFlow against FasterTransformer.",
+    "all/float32_frontier_throughput": "`frontier` beside torch, with as many bytes at each N.",
+    "all/bfloat16_frontier_gain": "What `frontier` gains over torch there, in bfloat16.",
+    "side_by_side": "Tools that time kernels, on the same thirty points.",
     "aa_bias": "The steps after which torch agrees with itself.",
 }
 
@@ -53,12 +53,12 @@ def copy() -> str:
 
 
 def gallery() -> str:
-    """Return each figure below what it shows; its text for those who cannot see it is its title."""
+    """Return each figure below its finding, which is also the text for those who cannot see it."""
     blocks = []
     for name, words in SHOWN_FIGURES.items():
         with Image.open(SHOWN / f"{name}.png") as shown:
             title = shown.text["Title"]
-        blocks.append(f"{words} **{title}.**\n\n![{title}](figures/{name}.png)")
+        blocks.append(f"**{title}.** {words}\n\n![{title}](figures/{name}.png)")
     return "\n\n".join(blocks)
 
 

@@ -74,7 +74,7 @@ def draw(
             estimator="median",
             errorbar=("pi", 100),
             err_style="bars",
-            err_kws={"elinewidth": 1, "capsize": 2},
+            err_kws={"elinewidth": 1, "capsize": 0 if rows["x"].nunique() > SPARSE else 2},
             dashes=dashes.to_dict(),
             markersize=5.5,
             markeredgewidth=0.5,

@@ -186,9 +186,8 @@ def agreement(ratios: pd.DataFrame, base: str) -> str:
         return f"{subject} over {base}: every measured ratio is {near}"
     if turned := int(is_turned.astype(bool).sum()):
         return f"{subject} over {base} turns out the other way at {turned} of {points} points"
-    return (
-        f"{subject} over {base} has the published direction; {close} of {points} ratios are {near}"
-    )
+    verb = "beats" if (published > 1).all() else "compares with"
+    return f"{subject} {verb} {base} as published; {close} of {points} ratios are {near}"
 
 
 def _speeds(rows: pd.DataFrame) -> pd.DataFrame:

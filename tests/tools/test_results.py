@@ -104,6 +104,6 @@ def test_figures_are_copied_with_their_titles_and_old_ones_go(tmp_path, monkeypa
     shown = {str(path.relative_to(figures.SHOWN)) for path in figures.SHOWN.rglob("*.png")}
     assert shown == {"all/one.png", "h100/two.png"}
     assert figures.gallery().splitlines() == [
-        *("One. **one wins.**", "", "![one wins](figures/all/one.png)", ""),
-        *("Two. **two wins.**", "", "![two wins](figures/h100/two.png)"),
+        *("**one wins.** One.", "", "![one wins](figures/all/one.png)", ""),
+        *("**two wins.** Two.", "", "![two wins](figures/h100/two.png)"),
     ]
