@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 
-from analysis import ranking
+from analysis import claims, ranking
+from analysis.claims.claim import NO_DATA
 from analysis.report import trust
 from analysis.schema import UNRANKED
 from analysis.stats import spread
@@ -83,6 +84,17 @@ def test_one_kernel_measured_again_under_another_torch_does_not_displace_its_riv
     table = ranked([*rows, *with_speedups({"d": 3.0}, replicate=1, **NEW)])
     assert table.set_index("variant")["rank"].dropna().to_dict() == {"a": 1, "b": 2, "c": 3}
     assert table.set_index("variant").loc["d", "unranked_by"] == "other_environment"
+
+
+@pytest.mark.parametrize(("environment", "decided"), [({}, True), (NEW, False)])
+def test_a_claim_compares_no_rows_of_two_environments(tables, environment, decided):
+    """The newer rows were measured beside another torch, over which 1.2 and 1.0 say nothing."""
+    sizes = synthetic.ONLINE_SIZES
+    rows = with_speedups({"triton_online": 1.2, "torch_softmax": 1.0}, sizes)
+    rows += with_speedups({"triton_online_nocache": 1.0}, sizes, **environment)
+    checked = claims.check(frame_of(rows), tables)
+    verdicts = checked.loc[(checked["claim"] == "S0-d") & (checked["gpu"] == "h200"), "verdict"]
+    assert (verdicts != NO_DATA).any() == decided
 
 
 def test_another_environment_than_that_of_most_rows_ranks_on_no_board():
