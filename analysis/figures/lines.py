@@ -21,6 +21,7 @@ CPU = "cpu"  # its times never stand beside those of a GPU
 LABELLED = 7  # lines with a name and a colour; the other ones are grey
 NUMBERS = FuncFormatter(lambda value, _: f"{value:,.10g}")
 ENDS = ("speedup_low", "speedup", "speedup_high")
+LOG_FROM = 20  # times the shortest time; an axis of longer ones is logarithmic
 GAINERS = 4  # variants in a figure of gains
 # The rows of the figure for the top of README.md, by column.
 HERO = {
@@ -51,14 +52,15 @@ def draw_over_n(selection: Selection, value: str) -> Figure:
     rows = rows.assign(panel=_gpu_titles(rows), band=rows["rule"])
     points = rows.assign(y=rows[value]) if random else _with_ends(rows, value)
     drawn = facets.draw(points, labelled(rows, selection), selection.styles)
-    if value == "time_us":
+    is_log = value == "time_us" and rows["time_us"].max() > LOG_FROM * rows["time_us"].min()
+    if is_log:
         drawn.grid.set(yscale="log")
     formatter = PercentFormatter(1, symbol=" %") if value == "of_copy" else NUMBERS
     _format(drawn, formatter)
     roofs = {key: _rooflines(part, value) for key, part in rows.groupby(["band", "panel"])}
     one_rule = rows["rule"].nunique() == 1 and not random
     about = _sentence(NAMES[value]) + (f", {main['rule'].iloc[0]}" if one_rule else "")
-    lowest = None if value == "time_us" else 0
+    lowest = None if is_log else 0
     return facets.finish(drawn, roofs, finding, about, style.facts(selection), lowest)
 
 
@@ -161,7 +163,7 @@ def labelled(rows: pd.DataFrame, selection: Selection) -> list[str]:
 
 def _format(drawn: facets.Facets, formatter: Formatter) -> None:
     for axes in drawn.axes.values():
-        axes.yaxis.set_major_formatter(formatter)
+        axes.yaxis.set(major_formatter=formatter, minor_formatter="")
 
 
 def _sentence(words: str) -> str:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from analysis import InputError, ranking, row_files
 from analysis.figures import heatmap, lines, profile, style
 from analysis.frame import distinct, is_ranked
-from analysis.panels import Selection, by_rule, select
+from analysis.panels import MIN_SIZES, Selection, by_rule, select
 from analysis.published import Published
 
 Drawing = Callable[[], Figure]
@@ -62,7 +62,7 @@ def _of_gpu(measurements: pd.DataFrame, tables: Published, gpu: str) -> dict[str
         has_lines = _has_lines(part.rows)
         if has_lines and (stem in alone or gpu == lines.CPU or part.own.empty):
             figures[f"{stem}_throughput"] = partial(lines.draw_over_n, part, "throughput_gbps")
-        if has_lines and (by_rule(part.rows)["rule"] != "").any():
+        if has_lines and _sizes_of_a_rule(part.rows):
             figures[f"{stem}_time"] = partial(lines.draw_over_n, part, "time_us")
         if len(part.own) or part.rows["speedup"].notna().any():
             figures[f"{stem}_speedup"] = partial(heatmap.draw_speedup, part)
@@ -76,18 +76,18 @@ def _of_gpu(measurements: pd.DataFrame, tables: Published, gpu: str) -> dict[str
 def _shared(measurements: pd.DataFrame, tables: Published) -> dict[str, Drawing]:
     """Return the figures with the GPUs side by side.
 
-    They are hero, {op}_grid, {dtype}_{sweep}_gain, {dtype}_{sweep}_throughput of two GPUs and more,
-    and {dtype}_{sweep}_published where a published table asks for it.
+    They are hero, {op}_grid, {dtype}_{sweep}_throughput of two GPUs and more, {dtype}_{sweep}_gain
+    of more than panels.MIN_SIZES sizes, and {dtype}_{sweep}_published where a published table asks
+    for it.
     """
     every = select(measurements[measurements["gpu"] != lines.CPU], tables)
     figures: dict[str, Drawing] = {"hero": partial(lines.draw_hero, every)}
     for op, rows in every.own.groupby("op"):
         figures[f"{op}_grid"] = partial(heatmap.draw_grid, every._replace(rows=rows))
     for stem, part in _by_sweep(every):
-        has_lines = _has_lines(part.rows)
-        if has_lines and part.rows["gpu"].nunique() > 1:
+        if _has_lines(part.rows) and part.rows["gpu"].nunique() > 1:
             figures[f"{stem}_throughput"] = partial(lines.draw_over_n, part, "throughput_gbps")
-        if has_lines and (by_rule(part.own)["rule"] != "").any():
+        if _sizes_of_a_rule(part.own) > MIN_SIZES:
             figures[f"{stem}_gain"] = partial(lines.draw_gain, part)
         beside = [name for name, source in part.sources.items() if source.beside_measured]
         published = part.rows[part.rows["table"].isin(beside)]
@@ -104,3 +104,10 @@ def _by_sweep(selection: Selection) -> Iterator[tuple[str, Selection]]:
 
 def _has_lines(rows: pd.DataFrame) -> bool:
     return rows.loc[is_ranked(rows, any_board=True), "N"].nunique() > 1
+
+
+def _sizes_of_a_rule(rows: pd.DataFrame) -> int:
+    """Return the most N that a GPU has by one rule of M; 0 if there is no rule."""
+    split = by_rule(rows)
+    sizes = split[split["rule"] != ""].groupby(["gpu", "rule"])["N"].nunique()
+    return max(sizes, default=0)

@@ -91,6 +91,31 @@ def test_time_has_a_line_and_a_name_for_each_variant_and_one_line_of_facts(chose
     assert all(fact in texts(figure) for fact in expected_facts)
 
 
+def test_no_tick_is_a_formula(chosen):
+    """matplotlib's own names of minor ticks are, where a logarithmic axis is short."""
+    short = [(2 ** (24 - n), 2**n) for n in range(10, 16)]
+    times = {(1, 2**n): 2.0**n for n in range(10, 16)} | {(m, n): 1000 + n / 20 for m, n in short}
+    rows = [
+        beside_torch(M=m, N=n, time_us=us, copy_us=us, torch_us=2 * us)
+        for (m, n), us in times.items()
+    ]
+    figure = lines.draw_over_n(chosen(rows), TIME)
+    figure.draw_without_rendering()
+    names_of_ticks = [
+        tick.get_text() for axes in figure.axes for tick in axes.yaxis.get_ticklabels(which="both")
+    ]
+    assert [axes.get_yscale() for axes in figure.axes] == ["log", "log"]
+    assert "1,000" in names_of_ticks
+    assert not any("$" in name for name in names_of_ticks)
+
+
+def test_times_of_equal_bytes_stand_on_an_axis_from_zero(chosen):
+    """They differ little, and a logarithmic axis would have no tick between them."""
+    rows = [beside_torch(M=2**20 // n, N=n) for n in (256, 512, 1024)]
+    (axes,) = lines.draw_over_n(chosen(rows), TIME).axes
+    assert (axes.get_yscale(), axes.get_ylim()[0]) == ("linear", 0)
+
+
 def test_seaborn_draws_the_interval_of_each_point(chosen):
     figure = lines.draw_over_n(chosen([beside_torch(N=n) for n in (256, 512, 1024)]), TIME)
     bars = [bar for bar in figure.axes[0].collections if len(bar.get_segments()) == 3]
@@ -211,7 +236,7 @@ def test_published_stands_beside_measured_with_the_ratios_of_both(tables):
     (axes,) = lines.draw_published(selection, every[every["table"].isin(sources)]).axes
     (published,), (measured,) = (drawn(axes, look.colour) for look in palette.GPUS[:2])
     assert names(axes) == {"A100-PCIE-40GB (published)", "H200"}
-    assert measured.get_xdata().tolist() == sizes  # those that are published
+    assert measured.get_xdata().tolist() == sizes  # the published ones
     assert measured.get_ydata()[-1] == pytest.approx(3.0, rel=0.05)
     assert published.get_ydata()[0] == pytest.approx(26.4 / 9.66, rel=0.01)
 

@@ -71,7 +71,7 @@ def test_other_projects_have_colours_of_their_own():
         assert owner.setdefault(style.colour, project) == project
 
 
-# What a colour of linear RGB is without red cones, and without green ones (Machado, Oliveira and
+# Matrices that show linear RGB without red cones, and without green ones (Machado, Oliveira and
 # Fernandes, IEEE TVCG 15, 2009).
 SIGHTS = {
     "usual": np.eye(3),
