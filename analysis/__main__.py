@@ -63,8 +63,8 @@ def parser() -> ArgumentParser:
     argument = add(_report, rows, published, recorded, unranked, folder)
     about = "the exact command that made the rows, quoted in the report"
     argument("--command", required=True, dest="repeat", metavar="COMMAND", help=about)
-    about = "names of shapes as JSON, from the sweep's config"
-    argument("--names", type=json.loads, default={}, metavar="JSON", help=about)
+    about = "shapes with a name as JSON: a list of [name, op, dtype, M, N]"
+    argument("--workloads", type=json.loads, default=[], metavar="JSON", help=about)
     argument("--claims", type=Path, required=True, help="file that `claims` wrote")
     argument = add(_compare, unranked)
     argument("old", type=Path, metavar="OLD", help=f"{RUN}, to compare with")
@@ -154,7 +154,7 @@ def _report(given: Namespace) -> str:
         command=given.repeat,
         recorded=given.recorded,
         unranked=given.unranked_flags,
-        names=given.names,
+        workloads=given.workloads,
     )
     return ", ".join(map(str, written))
 

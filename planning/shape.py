@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from .points import sizes_of
+from .points import ops, sizes_of
 from .validate import ConfigError
 
 SIZE = re.compile(r"([1-9]\d{0,17})x([1-9]\d{0,17})")
@@ -42,17 +42,20 @@ def expand_words(config: dict, chosen: Collection[str]) -> None:
     config["shapes"] = [{"M": int(size[1]), "N": int(size[2])} for size in sizes]
 
 
-def names(config: dict, sweeps: Iterable[Path]) -> str:
-    """Return the names of shapes as JSON, `{"4096x128256": "Llama 3 training"}`, for the report.
+def workloads(config: dict, sweeps: Iterable[Path]) -> str:
+    """Return the shapes with a name as JSON, for the report.
 
-    They are those of `config`, and of the files `sweeps`, whose rows may be recorded.
+    A shape is `["Llama 3 training", "log_softmax", "bfloat16", 4096, 128256]`. The shapes are those
+    of the files `sweeps`, whose rows may be recorded, and of `config`.
     """
     configs = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sweeps]
-    entries = (entry for sweep in (*configs, config) for entry in sweep.get("shapes", ()))
-    named = {
-        f"{M}x{N}": entry["name"]
-        for entry in entries
+    named = dict.fromkeys(
+        (entry["name"], op, dtype, m, n)
+        for sweep in (*configs, config)
+        for entry in sweep.get("shapes", ())
         if "name" in entry
-        for M, N in sizes_of(entry)
-    }
-    return json.dumps(named, sort_keys=True)
+        for op in ops({"op": "softmax"} | sweep)
+        for dtype in entry.get("dtypes", sweep.get("dtypes", ["float32"]))
+        for m, n in sizes_of(entry)
+    )
+    return json.dumps(list(named))

@@ -1,25 +1,25 @@
 """The content of the report: plain text and tables, which both templates show."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
+import numpy as np
 import pandas as pd
 
 from analysis import markdown as md
 from analysis import palette, ranking, schema, stats
-from analysis.claims.claim import NO_DATA
-from analysis.frame import days, distinct, legend, mark, outcomes
+from analysis.frame import days, distinct, legend
 from analysis.published import Published
-from analysis.report import grid, trust
+from analysis.report import claim_lines, grid, trust, workloads
 
-MOST_LINES = 24  # of the table over N; more sizes are shown by powers of two
-CLASSES = {"N up to 1024": (1, 1024), "up to 16384": (1025, 16384), "longer": (16385, math.inf)}
+CPU = "cpu"
+CONTEST = ["origin", "gpu", "op", "dtype"]
 READING = (
-    "A cell has the best set over all sweeps: “name k/n” is in it at k of n sizes. “no winner”: "
-    "the fastest that was timed is named, but only torch was timed beside it, or the usual winner "
-    "was not timed. Over torch: the geometric mean of the fastest at these sizes. Of copy: its "
-    "median share of copy bandwidth, and the least. Last: the kernel that costs the least if one "
-    "must serve every size, and how far it is behind the fastest at worst."
+    "Each line counts the shapes at which a rival besides torch was timed. “Fastest” means the "
+    "fastest kernel, or a tie with it: less than 1 % slower, or not significantly slower. Over "
+    "torch: the geometric mean of the fastest kernel at these shapes, in a CUDA graph and, if they "
+    "were timed, in eager calls. Of the limit: its median share of the roofline, such as a copy of "
+    "the same bytes. One kernel for all: what the best single choice costs at its worst shape."
 )
 FACTS = ["gpu_name", "gpu_uuid", *schema.VERSIONS, *schema.BASELINE_STATE, "python"]
 FACTS += ["git_commit", "uncommitted_code", "date"]
@@ -30,106 +30,126 @@ def build(
     claims: pd.DataFrame,
     published: Published,
     unranked: Collection[str],
+    named: Sequence[workloads.Workload] = (),
 ) -> dict[str, object]:
     """Return the values of both templates; `ranks` and `sizes` are the frames behind them.
 
-    Answers, claims and trust are about the GPUs of this run if it measured any, else about all.
-    `unranked`: the flags that excluded rows from the ranking when they were collected.
+    Answers and claims are about the GPUs that this run measured, or else about the recorded ones: a
+    CPU is checked, and races nobody. Trust and environment are about what the run measured, or
+    else about all. `unranked`: the flags that excluded rows from the ranking when they were
+    collected. `named`: the shapes with a name.
     """
     ranks = ranking.rank_variants(measurements)
     measured = ranks["origin"] == "measured"
-    here = ranks[measured] if measured.any() else ranks
-    rows = measurements[measurements["gpu"].isin(here["gpu"])]
-    sizes, ops = ranking.over_sweeps(ranks), distinct(here["op"])
+    run = ranks[measured] if measured.any() else ranks
+    races = ranks[ranks["gpu"] != CPU]
+    own = races[races["gpu"].isin(run["gpu"])]
+    shown = own if len(own) else races
+    rows = measurements[measurements["gpu"].isin(run["gpu"])]
+    sizes = ranking.over_sweeps(ranks)
     names = dict(zip(ranks["gpu"], ranks["gpu_name"], strict=True))
-    own = sizes[sizes["gpu"].isin(here["gpu"])].groupby("gpu")
+    # the GPUs of this run first, and the CPU last
+    gpus = list(dict.fromkeys([*shown["gpu"], *races["gpu"]]))
+    judged, unjudged = claim_lines.lines(claims, list(dict.fromkeys(shown["gpu"])))
+    ops = distinct(shown["op"])
     return {
-        "title": f"Fastest {ops[0] if len(ops) == 1 else 'kernel'} for your shape",
+        "title": f"Which {ops[0] if len(ops) == 1 else 'kernel'} is fastest for your shape?",
         "gpus": [gpu_line(*key, part) for key, part in ranks.groupby(["origin", "gpu"])],
-        "notes": notes(here),
-        "cautions": [*trust.biased(rows), *legend(here["flags"])],
-        "answers": answers(here),
+        "notes": notes(run, races),
+        "cautions": [*trust.biased(rows), *legend(shown["flags"])],
+        "answers": answers(shown, sizes),
         "reading": READING,
-        "over_n": [(names[gpu], best_by_n(part)) for gpu, part in own],
-        "grids": grid.grids(sizes),
-        "claims": claim_lines(claims, here),
+        "grids": grid.grids(sizes[sizes["gpu"] != CPU]),
+        "named": named,
+        "workloads": workloads.lines(named, sizes, gpus),
+        "claims": judged,
+        "unjudged": unjudged,
         "sources": [f"{s.id}: {s.cite()} {s.url}".strip() for s in published.sources.values()],
         "trust": trust.findings(rows, unranked),
         "environment": environment(rows),
         "ranks": ranks,
         "sizes": sizes,
-        "gpu_names": names,
+        "gpu_names": {gpu: names[gpu] for gpu in gpus} | names,
     }
 
 
 def gpu_line(origin: str, gpu: str, rows: pd.DataFrame) -> str:
-    """Return the name of a GPU, what its rows cover, and when and with what they were measured."""
-    covers = [", ".join(distinct(rows["op"])), ", ".join(distinct(rows["dtype"]))]
-    known = {name: "/".join(distinct(rows[name])) for name in ("torch", "driver")}
-    versions = [f"{name} {version}" for name, version in known.items() if version]
-    parts = [*covers, md.counted(len(rows), "point"), ", ".join(versions)]
-    return f"{rows['gpu_name'].iloc[0]} ({gpu}), {origin} {days(rows)}: {'; '.join(parts)}"
+    """Return the name of a GPU, and when and with what its rows were measured."""
+    versions = {name: "/".join(distinct(rows[name])) for name in ("torch", "driver")}
+    words = [f"{name} {version}" for name, version in versions.items() if version]
+    shapes = len(rows.drop_duplicates(["op", "dtype", "M", "N"]))
+    words = [f"{origin} {days(rows)}", md.counted(shapes, "shape"), *words]
+    return f"{rows['gpu_name'].iloc[0]} ({gpu}): {', '.join(words)}"
 
 
-def notes(rows: pd.DataFrame) -> list[str]:
-    """Return what a reader must know before the answers."""
-    if rows.empty:
-        return ["No rows were measured or recorded: measure this machine with `make run`."]
-    interpreted = rows.loc[rows["status"] == "interpreted", "variant"].nunique()
-    if not interpreted:
+def notes(run: pd.DataFrame, races: pd.DataFrame) -> list[str]:
+    """Return what a reader must know before the answers.
+
+    `run`: the rows that this run measured, or all; `races`: those of GPUs.
+    """
+    if run.empty:
+        return ["No row was measured or recorded. To measure this machine: `make run`."]
+    checked = run[run["gpu"] == CPU]
+    if checked.empty:
         return []
-    return [
-        f"Only torch's variants are timed here: {md.counted(interpreted, 'Triton variant')} ran in "
-        "Triton's interpreter, which checks results and gives no times. For times, run `make run` "
-        "on a machine with a GPU."
-    ]
+    right = checked["status"].isin(("ok", "interpreted"))
+    text = f"This run checked {md.counted(int(right.sum()), 'result')} on a CPU, and timed nobody "
+    text += "for a race: a CPU's times say nothing about a GPU."
+    if (~right).any():
+        wrong = md.counts(checked.loc[~right, "status"])
+        text += f" Not right there: {wrong}; see Trust."
+    if len(races):
+        text += " The answers are those of the recorded GPUs."
+    return [text]
 
 
-def answers(ranks: pd.DataFrame) -> pd.DataFrame:
-    """Return a line for each GPU, op, dtype and sweep: the best sets, how fast, and the regret."""
-    lines, every = [], ranking.by_sweep(ranks)
-    key_of = ["origin", "gpu", "op", "dtype", "sweep"]
-    for key, part in ranks.groupby(key_of):
-        known = every[(every[key_of] == list(key)).all(axis=1)]
-        first = known[known["rank"] == 1]
-        best = [leaders(known[known["N"].between(*ends)]) for ends in CLASSES.values()]
-        best = best if len(first) else [f"no valid time: {md.counts(outcomes(part))}", "", ""]
-        share = first["of_copy"]
-        copy = f"{md.percent(share.median())} ({md.percent(share.min())})" if len(share) else ""
-        sizes = len(part.drop_duplicates(["M", "N"]))
-        lines.append([*key[1:], sizes, *best, over_torch(first), copy, regret(part)])
-    heads = ["GPU", "op", "dtype", "sweep", "sizes", *CLASSES]
-    heads += ["over torch", "of copy (least)", "one kernel for all: at most behind"]
+def answers(ranks: pd.DataFrame, sizes: pd.DataFrame) -> pd.DataFrame:
+    """Return a line for each GPU, operation and element type: who wins, and by how much.
+
+    `ranks`: as of `ranking.rank_variants`; `sizes`: all its lines of `ranking.over_sweeps`.
+    """
+    lines = []
+    for key, part in ranks.groupby(CONTEST, sort=False):
+        own = sizes[(sizes[CONTEST] == list(key)).all(axis=1)]
+        raced = own[own["no_winner"] == ""]
+        first = raced[raced["rank"] == 1]
+        shapes = f"{len(first)} of {len(part.drop_duplicates(['M', 'N']))}"
+        limit = of_limit(first).median()
+        line = [", ".join(key[1:]), leaders(raced), *over_torch(first)]
+        line += [md.percent(limit), regret(part)] if len(first) else ["", ""]
+        lines.append([*line, shapes])
+    heads = ["GPU, operation, type", "fastest at", "over torch", "eager", "of the limit"]
+    heads += ["one kernel for all: at most behind", "shapes with a rival"]
     return pd.DataFrame(lines, columns=heads)
 
 
-def leaders(part: pd.DataFrame) -> str:
-    """Return the variants that are most often in the best set, and at how many sizes.
+def of_limit(rows: pd.DataFrame) -> pd.Series:
+    """Return the share of the nearest roofline: of few long rows, that of blocks which meet."""
+    return rows["of_meet"].fillna(rows["of_copy"])
 
-    Of one size it is the best set. Sizes with `no_winner` name the fastest that was timed.
-    """
-    raced = part[part["in_best_set"]].sort_values("rank")
-    alone = part.loc[(part["rank"] == 1) & (part["no_winner"] != ""), "variant"]
+
+def leaders(raced: pd.DataFrame) -> str:
+    """Return the two variants that are most often in the best set, and at how many shapes."""
     total = int((raced["rank"] == 1).sum())
-    flags = raced.groupby("variant", sort=False)["flags"]
-    if total > 1:
-        counts = flags.size()
-        names = sorted(counts.index, key=lambda name: (-counts[name], palette.order(name)))
-        most = 1 if counts[names[0]] == total else 2
-        text = ", ".join(f"{name} {counts[name]}/{total}" for name in names[:most])
-    else:  # the fastest first
-        names = [name + mark(" ".join(each)) for name, each in flags]
-        text = "tie: " * (len(names) > 1) + ", ".join(names)
-    if len(alone):
-        fastest = "/".join(sorted(set(alone), key=palette.order))
-        text += "; " * bool(text) + f"no winner{f' at {len(alone)}' * bool(text)} ({fastest})"
-    return text
+    if not total:
+        return "no rival besides torch was timed"
+    counts = raced.loc[raced["in_best_set"], "variant"].value_counts()
+    names = sorted(counts.index, key=lambda name: (-counts[name], palette.order(name)))
+    wrong = raced[raced["flags"].str.contains(r"\bedge_cases\b")]["variant"]
+    marks = dict.fromkeys(wrong, schema.MARK_OF["edge_cases"])
+    return ", ".join(f"{name}{marks.get(name, '')} {counts[name]}/{total}" for name in names[:2])
 
 
-def over_torch(first: pd.DataFrame) -> str:
-    """Return the geometric mean over torch of the fastest variants of some sizes; "" for none."""
+def over_torch(first: pd.DataFrame) -> tuple[str, str]:
+    """Return the geometric means over torch of the fastest kernels, in a graph and eager."""
+    if first.empty:
+        return "", ""
     speeds = [stats.estimate(row) for row in first.to_dict("records")]
-    return f"{md.number(stats.geometric_mean(speeds).value, 3)}x" if speeds else ""
+    text = f"{md.number(stats.geometric_mean(speeds).value, 3)}x"
+    called = first["eager_speedup"].dropna()
+    if called.empty:
+        return text, ""
+    return text, f"{md.number(float(np.exp(np.log(called).mean())), 3)}x"
 
 
 def regret(part: pd.DataFrame) -> str:
@@ -140,61 +160,9 @@ def regret(part: pd.DataFrame) -> str:
     worst = worst[worst < math.inf]
     if worst.empty:
         return "none runs at every size" if len(behind) else ""
-    name = min(worst.index, key=lambda each: (worst[each], palette.order(each)))
-    many = f" ({timed[name]} of {len(behind)} sizes)" * int(timed[name] < len(behind))
+    name = min(worst.index, key=lambda variant: (worst[variant], palette.order(variant)))
+    many = f" ({timed[name]} of {len(behind)} shapes)" * int(timed[name] < len(behind))
     return f"{name}: {md.percent(worst[name] - 1, 1)}{many}"
-
-
-def best_by_n(sizes: pd.DataFrame) -> pd.DataFrame:
-    """Return a line for each N, or power of two, and a column for each op and dtype.
-
-    `sizes`: the lines of one GPU of ranking.over_sweeps.
-    """
-    if sizes["N"].nunique() <= MOST_LINES:
-        start, name = sizes["N"], "{0}"
-    else:
-        start, name = sizes["N"].map(lambda n: 1 << (int(n).bit_length() - 1)), "{0} to {1}"
-    cells = {
-        (n, f"{op}, {dtype}"): _best(part)
-        for (n, op, dtype), part in sizes.groupby([start, "op", "dtype"])
-    }
-    table = pd.Series(cells).unstack(fill_value="")
-    table.insert(0, "N", [name.format(n, 2 * n - 1) for n in table.index])
-    return table
-
-
-def _best(part: pd.DataFrame) -> str:
-    first = part[part["rank"] == 1]
-    facts = [leaders(part), over_torch(first), md.percent(first["of_copy"].median())]
-    facts += [f"{md.number(us)} µs" for us in first["time_us"] if len(first) == 1]
-    return ", ".join(facts)
-
-
-def claim_lines(claims: pd.DataFrame, rows: pd.DataFrame) -> list[dict[str, str]]:
-    """Return a line for each claim with a verdict on the GPUs of `rows`, and one for the others."""
-    lines, others = [], []
-    tables, by = claims["origin"] == "published", ["claim", "statement", "quantity"]
-    for (claim, statement, quantity), part in claims.groupby(by, sort=False):
-        own = part[
-            part["gpu"].isin(rows["gpu"]) & (part["verdict"] != NO_DATA) & ~tables[part.index]
-        ]
-        table = part.loc[tables[part.index], "verdict"].iloc[0]
-        if own.empty:
-            others.append(f"{claim} ({quantity})")
-            continue
-        verdicts = [
-            f"{verdict} on {gpu} {'/'.join(distinct(same['dtype']))}"
-            for (verdict, gpu), same in own.groupby(["verdict", "gpu"], sort=True)
-        ]
-        verdicts += [f"{table} in its own table"] * (table != NO_DATA)
-        row = own.iloc[-1]
-        value = md.with_interval(row["value"], row["low"], row["high"])
-        published = md.number(row["published_value"]) or "as a sentence"
-        text = f"{claim}, “{statement}”: {quantity} (published {published}, "
-        text += f"{value or row['why']} on {row['gpu']} {row['dtype']})"
-        lines.append({"verdict": "; ".join(verdicts), "text": text})
-    unknown = {"verdict": f"{NO_DATA} here", "text": "; ".join(others)}
-    return [*lines, unknown] if others else lines
 
 
 def environment(rows: pd.DataFrame) -> pd.DataFrame:
@@ -206,5 +174,6 @@ def environment(rows: pd.DataFrame) -> pd.DataFrame:
         f"{gpu} ({origin})": [*(", ".join(distinct(part[name])) for name in FACTS), len(part)]
         for (origin, gpu), part in rows.groupby(["origin", "gpu"])
     }
-    table = pd.DataFrame({"fact": [*FACTS, "points"], **facts})
+    table = pd.DataFrame({"fact": [*FACTS, "rows"], **facts})
+    table["fact"] = table["fact"].str.replace("_", " ")
     return table[table.iloc[:, 1:].ne("").any(axis=1)]

@@ -11,14 +11,14 @@ from analysis.frame import is_baseline, once
 from analysis.markdown import percent
 from analysis.stats import spread
 
-OTHERS = {
-    schema.OTHER_BOARD: "are of another board than most of their matrix: variants of two boards "
-    "are compared by their speed-ups over torch alone",
-    schema.OTHER_ENVIRONMENT: "of another model of GPU, driver, CUDA, torch, Triton or measuring "
-    "code, or with other switches of torch, than the newest rows of their matrix do not rank; "
+EXCLUDED = {
+    schema.OTHER_BOARD: "measured on a different GPU board than most rows of their shape, and "
+    "compared with them by the speed-up over torch alone",
+    schema.OTHER_ENVIRONMENT: "left out of the ranking, because the GPU model, the driver, CUDA, "
+    "torch or its settings, Triton or the measuring code differ from most rows of their shape; "
     "measure them again",
-    schema.OTHER_CODE: "of older code or packages than other rows of their variant do not rank; "
-    "measure them again",
+    schema.OTHER_CODE: "left out of the ranking, because other rows of the kernel have newer code "
+    "or packages; measure them again",
 }
 ERRORS = ["max_abs_error", "max_rel_error", "max_row_sum_error"]
 
@@ -35,13 +35,13 @@ class Finding(NamedTuple):
 def findings(rows: pd.DataFrame, unranked: Collection[str]) -> list[Finding]:
     """Return the findings on some measurements; `unranked`: the flags that exclude a row."""
     found = {
-        ("A/A", "aa.csv"): _a_a(rows),
-        ("Between processes", "processes.csv"): _between(rows),
-        ("Cold calls", "cold.csv"): _cold(once(rows[rows["found_in_l2"].notna()])),
+        ("Torch against itself", "aa.csv"): _a_a(rows),
+        ("From process to process", "processes.csv"): _between(rows),
+        ("Cold cache", "cold.csv"): _cold(once(rows[rows["found_in_l2"].notna()])),
         ("Flags", "flags.csv"): _flags(rows, unranked),
-        ("Not ok", "not_ok.csv"): _failures(rows),
+        ("Failures", "not_ok.csv"): _failures(rows),
         ("Accuracy", "accuracy.csv"): _accuracy(rows.dropna(subset=ERRORS, how="all")),
-        ("Stale", "stale.csv"): _stale(rows[rows["stale"] == "true"]),
+        ("Older code", "stale.csv"): _stale(rows[rows["stale"] == "true"]),
     }
     return [
         Finding(title, text, table.map(lambda x: f"{x:.3g}" if isinstance(x, float) else x), file)
@@ -53,8 +53,8 @@ def findings(rows: pd.DataFrame, unranked: Collection[str]) -> list[Finding]:
 def biased(rows: pd.DataFrame) -> list[str]:
     """Return a warning for each operation whose A/A intervals exclude 1 too often."""
     return [
-        f"Biased control: on {gpu}, {percent(share)} of the A/A intervals of {op} exclude 1, and "
-        "5 % may. All its intervals are widened accordingly"
+        f"On {gpu}, torch against itself looks different in {percent(share)} of the runs of {op} "
+        "(5 % is chance), so its intervals were widened to compensate"
         for (gpu, op), share in spread.biased_operations(rows).items()
     ]
 
@@ -65,10 +65,11 @@ def _a_a(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
         return "", aa
     aa = aa.assign(off=(aa["aa_ratio"] - 1).abs(), widened=spread.widening(aa, rows))
     text = (
-        f"torch against itself is off by {percent(aa['off'].median(), 2)} in the median, and by "
-        f"less than {percent(aa['off'].quantile(0.95), 2)} at 95 % of {len(aa)} rows: smaller "
-        f"differences are noise. {percent(aa['excludes'].mean(), 1)} of these intervals exclude 1, "
-        f"and 5 % may; all intervals are widened for it, by up to {aa['widened'].max():.2f}x."
+        f"Every run also times torch against itself. Half of these {len(aa)} pairs differ by less "
+        f"than {percent(aa['off'].median(), 2)}, and 95 % by less than "
+        f"{percent(aa['off'].quantile(0.95), 2)}: smaller differences are noise. Torch against "
+        f"itself looks different in {percent(aa['excludes'].mean(), 1)} of runs (5 % is chance), "
+        f"so the intervals were widened, up to {aa['widened'].max():.1f} times, to compensate."
     )
     names = {"short": f"torch_up_to_{spread.SHORT_US}_us", "excludes": "intervals_without_1"}
     columns = {"off": ["size", "median", "max"], "excludes": "mean", "widened": "max"}
@@ -80,8 +81,8 @@ def _a_a(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 def _between(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     boards = spread.process_spread(rows)
     text = (
-        f"the speed-up of one kernel varies by {percent(boards['a'].median(), 2)} between "
-        f"processes, on the worst board by {percent(boards['a'].max(), 2)} and "
+        f"A kernel's speed-up over torch varies by {percent(boards['a'].median(), 2)} from one "
+        f"process to the next; on the worst board by {percent(boards['a'].max(), 2)} plus "
         f"{boards['b'].max():.2f} µs a call. Every interval includes this spread."
     )
     lines = [(*key, *values) for key, *values in boards.itertuples(name=None)]
@@ -91,8 +92,9 @@ def _between(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 
 def _cold(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     text = (
-        f"calls find {percent(rows['found_in_l2'].median(), 1)} of their input in L2, at most "
-        f"{percent(rows['found_in_l2'].max(), 1)}."
+        "Every timed call starts with a cold cache. As a check, we measured how much of its input "
+        f"a call still finds in L2: {percent(rows['found_in_l2'].median(), 1)} as a rule, and "
+        f"{percent(rows['found_in_l2'].max(), 1)} at most."
     )
     columns = ["cold_load_cycles", "resident_load_cycles", "found_in_l2"]
     table = rows.groupby(["gpu", "origin", "timing"])[columns].median()
@@ -102,15 +104,17 @@ def _cold(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 def _flags(rows: pd.DataFrame, unranked: Collection[str]) -> tuple[str, pd.DataFrame]:
     flagged = rows.assign(flag=rows["flags"].str.split()).explode("flag").dropna(subset="flag")
     counts = flagged["flag"].value_counts()
-    others = {reason: int((rows["unranked_by"] == reason).sum()) for reason in OTHERS}
+    others = {reason: int((rows["unranked_by"] == reason).sum()) for reason in EXCLUDED}
     excluded = int((rows["unranked_by"] != "").sum()) - sum(others.values())
     text = (
-        f"{md.counts(flagged['flag'], list(counts.index)) or 'no row has a flag'}. Flags that keep "
-        f"a row from ranking: {', '.join(unranked) or 'none'}; they exclude "
-        f"{md.counted(excluded, 'row')}."
+        f"The machine marks rows that deserve a second look: "
+        f"{md.counts(flagged['flag'], list(counts.index)) or 'none here'}. "
     )
+    if unranked:
+        text += f"Rows with {' or '.join(unranked)} are left out of the ranking: "
+        text += f"{md.counted(excluded, 'row')} here."
     for reason, count in others.items():
-        text += f" {md.counted(count, 'row')} {OTHERS[reason]}." if count else ""
+        text += f" {md.counted(count, 'row')}: {EXCLUDED[reason]}." if count else ""
     table = flagged.groupby(["flag", "gpu", "op", "dtype"]).size().rename("rows").reset_index()
     return text, table.assign(meaning=table["flag"].map(lambda flag: schema.FLAGS[flag].meaning))
 
@@ -129,20 +133,24 @@ def _failures(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
         reason=("reason", "first"),
     ).reset_index()
     table = table.sort_values(["status", "rows"], ascending=[True, False]).drop(columns="alike")
-    return f"{md.counts(rows['status']) or 'every point is ok'}.", table
+    if table.empty:
+        return "Every row is right and timed.", table
+    return f"Not every row is right and timed: {md.counts(rows['status'])}.", table
 
 
 def _accuracy(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     right = rows[(rows["status"] != "incorrect") & ~is_baseline(rows)]
     worst = right.groupby("dtype")["max_rel_error"].max().items()
-    text = "the largest relative error against float64, of results that pass and are not torch's, "
-    text += f"is {', '.join(f'{error:.1e} in {dtype}' for dtype, error in worst)}."
+    text = "Every result is compared with float64. The largest relative error of a kernel that "
+    text += (
+        f"passes, torch aside, is {', '.join(f'{error:.1e} in {dtype}' for dtype, error in worst)}."
+    )
     table = rows.groupby(["gpu", "op", "dtype", "variant", "status"])[ERRORS].max()
     return text * bool(len(right)), table.reset_index()
 
 
 def _stale(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
-    text = f"other code than the current one measured {md.counted(len(rows), 'row')}, marked "
-    text += "`stale` in measurements.csv. To measure them again: `make record`."
+    text = f"Measured with older code: {md.counted(len(rows), 'row')} (`stale` in "
+    text += "measurements.csv). To measure them again: `make record`."
     table = rows.groupby(["gpu", "sweep", "variant"]).size().rename("rows")
     return text * bool(len(rows)), table.reset_index()

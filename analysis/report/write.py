@@ -2,9 +2,8 @@
 
 import base64
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from types import MappingProxyType
 
 import jinja2
 import pandas as pd
@@ -13,14 +12,24 @@ from markupsafe import Markup
 from analysis import frame, markdown, merge, ranking, row_files
 from analysis.published import Published
 from analysis.recorded import read_command
-from analysis.report import model
+from analysis.report import grid, model
+from analysis.report.claim_lines import document
 from analysis.report.page.payload import payload
+from analysis.report.workloads import Workload
 from analysis.schema import UNRANKED
+from measure import ROOT
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE / "page"
-SCRIPTS = ("answer.js", "grid.js", "explore.js")  # in this order, one module
-MOST_SHOWN = 40  # lines of a table of the page; its CSV has all
+DOCUMENTS = {
+    "repository": "",
+    "docs": "docs",
+    "why": "docs/explanation/why_kernels_differ.md",
+    "method": "docs/explanation/method.md",
+}
+# One module of the page, in this order.
+SCRIPTS = ("data.js", "sizes.js", "answer.js", "kernels.js", "grid.js", "marks.js", "chart.js")
+SCRIPTS += ("rows.js", "question.js")
 
 
 def write(
@@ -31,16 +40,17 @@ def write(
     command: str,
     recorded: Iterable[Path] = (),
     unranked: Collection[str] = UNRANKED,
-    names: Mapping[str, str] = MappingProxyType({}),
+    workloads: Iterable[Iterable] = (),
 ) -> list[Path]:
     """Write both reports to `folder`, and report/*.csv; equal inputs give equal bytes.
 
     `command` is the exact command that made the rows, `recorded` are the files
-    data/recorded/{gpu}/{sweep}.yaml of recorded rows, `names` those of shapes, by `MxN`.
+    data/recorded/{gpu}/{sweep}.yaml of recorded rows, `workloads` are the values of each Workload.
     The others are those of `model.build`.
     """
     recorded = list(recorded)
-    content = model.build(measurements, claims, published, unranked)
+    named = [Workload(*values) for values in workloads]
+    content = model.build(measurements, claims, published, unranked, named)
     kept = set(zip(measurements["gpu"], measurements["sweep"], strict=True))
     content["cautions"] += merge.left_out([path.with_suffix(".csv") for path in recorded], kept)
     tables = {finding.file: finding.table for finding in content["trust"]}
@@ -51,13 +61,13 @@ def write(
     content |= {
         "command": command,
         "recorded": [(path.parent.name, path.stem, read_command(path)[0]) for path in recorded],
-        "payload": payload(published, content | {"names": dict(names)}),
+        "payload": payload(published, content),
         "styles": Markup((PAGE / "page.css").read_text(encoding="utf-8")),
         "script": Markup(script),
         "digest": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        "most": MOST_SHOWN,
+        "documents": {name: document(path, folder, ROOT) for name, path in DOCUMENTS.items()},
     }
-    content["table"] = _markdown_table
+    content |= {"table": _markdown_table, "as_table": grid.as_table}
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader([HERE, PAGE]),
         autoescape=jinja2.select_autoescape(["html.j2"]),

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from analysis import claims, frame
+from analysis.claims.claim import HOLDS
 from analysis.markdown import number, with_interval
 from analysis.report import trust, write
 from analysis.schema import UNRANKED
@@ -16,10 +17,10 @@ from tests.workflow.runner import read_csv
 def written(tables, tmp_path_factory):
     """Function that writes the report of a frame of rows; returns its folder and its text."""
 
-    def make(frame):
+    def make(frame, **options):
         folder = tmp_path_factory.mktemp("report")
         checked = claims.check(frame, tables)
-        write.write(frame, checked, tables, folder, "make run")
+        write.write(frame, checked, tables, folder, "make run", **options)
         return folder, (folder / "report.md").read_text(encoding="utf-8")
 
     return make
@@ -41,14 +42,12 @@ def cells(text, first):
     return line.strip("| ").split(" | ")
 
 
-def test_a_run_of_one_sweep_is_one_page_of_five_parts(online):
+def test_a_run_of_one_sweep_is_one_page_that_opens_with_the_answer(online):
     folder, text = online
     titles = [line[3:] for line in text.splitlines() if line.startswith("## ")]
-    assert titles == [
-        *("Answer", "Best set by N, over all sweeps", "Published claims"),
-        *("Trust", "Environment", "More"),
-    ]
-    assert len(text.splitlines()) <= 200
+    assert titles == ["Answer", "Your shape", "Published claims", "Trust", "Notes"]
+    assert text.startswith("# Which softmax is fastest for your shape?\n\n## Answer\n\n| GPU")
+    assert len(text.splitlines()) <= 120
     assert "](report/profile.csv)" in text
     assert (folder / "report/profile.csv").is_file()
     assert "![" not in text, "the report needs no figure"
@@ -57,42 +56,67 @@ def test_a_run_of_one_sweep_is_one_page_of_five_parts(online):
     assert "<img" not in page
 
 
-def test_one_line_answers_and_one_line_per_n(online):
+def test_one_line_answers_and_a_cell_per_shape(online):
     _, text = online
-    found = cells(section(text, "Answer"), "h200")
-    assert found[:5] == ["h200", "softmax", "float32", "online_softmax", "10"]
-    assert found[5].startswith("triton_fused 3/3")
-    assert found[-1].startswith("triton_persistent: 0.")
-    names = "triton_persistent", "torch_softmax"
-    best, torch = (synthetic.time_us(name, 1024, 131072, 4) for name in names)
-    _, by_n = cells(section(text, "Best set by N, over all sweeps"), "131072")
-    assert by_n.startswith(f"tie: triton_persistent, triton_row, {torch / best:.2f}x, ")
-    assert by_n.endswith(f"{best:.1f} µs")
+    found = cells(section(text, "Answer"), "h200, softmax, float32")
+    assert found[1].startswith("triton_persistent 10/10, ")
+    assert found[5].startswith("triton_persistent: 0.")
+    assert found[6] == "10 of 10"
+    line = cells(section(text, "Your shape"), "1K")
+    assert line[-1] == "triton_persistent tie"
 
 
-def test_the_answer_is_about_what_was_measured_here(written):
+def test_the_answers_are_about_the_gpus_measured_here(written):
+    rows = [synthetic.sweep_rows(), synthetic.sweep_rows(gpu="a100")]
+    frames = [frame_of(rows[0], origin="recorded"), frame_of(rows[1])]
+    _, text = written(pd.concat(frames, ignore_index=True))
+    assert "| a100, softmax, float32 |" in section(text, "Answer")
+    assert "| h200," not in section(text, "Answer")
+    assert "softmax, float32, on NVIDIA H200" in section(text, "Your shape")
+
+
+def test_a_run_on_a_cpu_is_a_check_and_the_answers_are_the_recorded_ones(written):
     cpu = synthetic.sweep_rows([256], ["torch_softmax", "torch_naive"], gpu="cpu")
     cpu += synthetic.sweep_rows([256], synthetic.TRITON, gpu="cpu", status="interpreted")
+    cpu += [synthetic.row(N=256, variant="cuda_oneflow", gpu="cpu", status="incorrect")]
     frames = [frame_of(cpu), frame_of(synthetic.sweep_rows(), origin="recorded")]
     _, text = written(pd.concat(frames, ignore_index=True))
     answer = section(text, "Answer")
-    assert "Only torch's variants are timed here: 7 Triton variants ran in" in answer
-    assert "| cpu |" in answer
-    assert "| h200 |" not in answer
-    assert "- NVIDIA H200 (h200), recorded 2026-11-20" in text
+    assert "This run checked 9 results on a CPU, and timed nobody for a race" in answer
+    assert "Not right there: 1 incorrect; see Trust." in answer
+    assert "| h200, softmax, float32 |" in answer
+    assert "cpu" not in section(text, "Your shape")
+    assert "- NVIDIA H200 (h200): recorded 2026-11-20, 10 shapes" in section(text, "Notes")
+    _, alone = written(frame_of(cpu))
+    assert "recorded GPUs" not in section(alone, "Answer")
+    assert "|" not in section(alone, "Answer")
 
 
 def test_no_rows_at_all(written):
     _, text = written(frame_of([]))
-    assert "measure this machine with `make run`" in section(text, "Answer")
-    assert "**no data here**: S0-a" in text
+    assert "To measure this machine: \\`make run\\`" in section(text, "Answer")
+    assert "- Without rows here: S0-a" in text
+
+
+def test_a_named_shape_has_a_line_with_the_answer_of_each_element_type(written):
+    rows = with_speedups({"frontier": 2.0, "peer_quack": 1.5}, [4096])
+    rows += with_speedups({"frontier": 2.0}, [50257], time_us=3.0)
+    timed = [["LM head", "softmax", dtype, 1024, 4096] for dtype in ("float32", "bfloat16")]
+    alone = ["GPT-2", "softmax", "float32", 1024, 50257]
+    _, text = written(frame_of(rows), workloads=[*timed, alone])
+    lines = section(text, "Shapes of real models")
+    line = cells(lines, "LM head")
+    assert line[1] == "1024 x 4096"
+    assert line[2].startswith("float32: frontier; ")
+    assert line[2].endswith(" µs, 2.00 times torch; bfloat16: not measured")
+    assert cells(lines, "GPT-2")[2] == "float32: no race: only torch was timed beside it"
 
 
 def test_claims_have_the_verdict_first_and_the_published_value_beside_it(written):
     _, text = written(frame_of(oneflow_rows(), sweep="oneflow"))
     lines = section(text, "Published claims").splitlines()
     (line,) = [row for row in lines if "S3-a" in row]
-    assert line.startswith("- **holds on h200 float32; holds in its own table**: S3-a")
+    assert line.startswith(f"- **{HOLDS} on h200 float32**: S3-a")
     assert "published 1.965" in line
 
 
@@ -101,8 +125,8 @@ def test_a_row_that_is_wrong_on_special_values_ranks_with_a_mark(written):
     rows = synthetic.sweep_rows([8192], ["torch_softmax", "triton_online"])
     rows += synthetic.sweep_rows([8192], ["peer_quack"], speedup=9, **wrong)
     _, text = written(frame_of(rows))
-    assert "peer_quack‡" in cells(section(text, "Answer"), "h200")[6]
-    assert "‡ right on ordinary input" in section(text, "Answer")
+    assert "peer_quack‡" in cells(section(text, "Answer"), "h200, softmax, float32")[1]
+    assert "‡ right on ordinary input" in section(text, "Notes")
     assert "1 wrong on special values, peer_quack, N = 8192: nan where a row is -inf" in text
 
 
@@ -110,7 +134,7 @@ def test_faults_that_differ_in_numbers_have_one_line():
     faults = {64: "N = 64: a row needs 256 bytes", 128: "N = 128: a row needs 512 bytes"}
     rows = [synthetic.row(N=n, status="unsupported", message=text) for n, text in faults.items()]
     found = {each.title: each for each in trust.findings(frame_of(rows), UNRANKED)}
-    (line,) = found["Not ok"].table.to_numpy().tolist()
+    (line,) = found["Failures"].table.to_numpy().tolist()
     assert line == ["unsupported", 2, "triton_online", "64 … 128", "a row needs 256 bytes"]
 
 
@@ -120,16 +144,16 @@ def test_flags_noise_and_accuracy_are_counted(written):
     rows.append(synthetic.row(N=131072, variant="triton_tiled", **off))
     folder, text = written(frame_of(rows))
     said = section(text, "Trust")
-    assert "less than 2.56 % at 95 % of 4 rows" in said
-    assert "25.0 % of these intervals exclude 1" in said
+    assert "95 % by less than 2.56 %" in said
+    assert "looks different in 25.0 % of runs" in said
     assert "1 launch_bound, 1 throttled" in said
-    assert "varies by 0.50 % between processes" in said
+    assert "varies by 0.50 % from one process to the next" in said
     accuracy = read_csv(folder / "report" / "accuracy.csv")
     (row,) = [row for row in accuracy if row["variant"] == "triton_row"]
     assert float(row["max_rel_error"]) == 3e-7
     (line,) = read_csv(folder / "report" / "processes.csv")
     assert (line["gpu"], line["relative"]) == ("h200", "0.005")
-    assert "Biased control" not in text
+    assert "widened to compensate" not in section(text, "Notes")
 
 
 def test_each_operation_has_a_line_of_its_own(written):
@@ -137,8 +161,8 @@ def test_each_operation_has_a_line_of_its_own(written):
     rows += with_speedups({"triton_row": 1.1, "triton_online": 1.4}, [1024], op="log_softmax")
     _, text = written(frame_of(rows))
     answer = section(text, "Answer")
-    assert "| softmax | float32 | online_softmax | 1 | triton_row |" in answer
-    assert "| log_softmax | float32 | online_softmax | 1 | triton_online |" in answer
+    assert "| h200, softmax, float32 | triton_row 1/1" in answer
+    assert "| h200, log_softmax, float32 | triton_online 1/1" in answer
 
 
 def test_numbers():

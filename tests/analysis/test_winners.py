@@ -76,7 +76,8 @@ def test_the_environment_of_most_rows_ranks_and_trust_counts_the_others():
     frame = frame_of(rows)
     assert frame.loc[frame["ranked"] == "true", "variant"].tolist() == ["a", "c"]
     (flags,) = (finding for finding in trust.findings(frame, UNRANKED) if finding.title == "Flags")
-    assert "they exclude 1 row. 1 row of another model of GPU, driver, CUDA, torch" in flags.text
+    assert "left out of the ranking: 1 row here. " in flags.text
+    assert "1 row: left out of the ranking, because the GPU model" in flags.text
 
 
 def test_one_kernel_measured_again_under_another_torch_does_not_displace_its_rivals():

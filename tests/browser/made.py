@@ -26,9 +26,9 @@ def rows() -> list[dict[str, str]]:
     return [*found, synthetic.row(**point, status="crash", message=MARKUP)]
 
 
-def page(data: pd.DataFrame, folder: Path, names: dict[str, str] | None = None) -> Path:
+def page(data: pd.DataFrame, folder: Path, workloads: list[list] | None = None) -> Path:
     """Write the report of measurements to `folder`; return its page."""
     tables = published.load(ROOT / "data/published")
     checked = claims.check(data, tables)
-    given = {"folder": folder, "command": "make run", "names": names or {}}
+    given = {"folder": folder, "command": "make run", "workloads": workloads or []}
     return write.write(data, checked, tables, **given)[1]

@@ -8,8 +8,7 @@ import kernels
 from kernels.registry import discover
 from measure import ROOT
 from planning import points
-from planning.shape import expand_words
-from planning.shape import names as shape_names
+from planning.shape import expand_words, workloads
 from planning.validate import ConfigError
 from tests.planning.test_validate import DEFAULT
 
@@ -37,11 +36,15 @@ def test_what_the_user_chose_stays_and_without_words_everything_does():
     assert expanded(dtype="float16") == DEFAULT | {"dtypes": ["float16"]}
 
 
-def test_names_are_those_of_the_config_and_of_the_sweeps():
+def test_workloads_are_those_of_the_sweeps_and_of_the_config():
     entries = [{"name": "mine", "M": [1, 2], "N": 8}, {"M": 3, "N": 8}]
-    names = json.loads(shape_names(DEFAULT | {"shapes": entries}, [ROOT / "sweeps/workloads.yaml"]))
-    assert (names["1x8"], names["2x8"], names["64x50257"]) == ("mine", "mine", "GPT-2 sampling")
-    assert "3x8" not in names
+    config = DEFAULT | {"shapes": entries, "op": ["softmax", "log_softmax"]}
+    found = json.loads(workloads(config, [ROOT / "sweeps/workloads.yaml"]))
+    assert ["GPT-2 sampling", "softmax", "float32", 64, 50257] in found
+    assert ["Qwen 3 sampling", "softmax", "bfloat16", 64, 151936] in found
+    mine = [(op, m) for name, op, _, m, _ in found if name == "mine"]
+    assert mine == [(op, m) for op in ("softmax", "log_softmax") for m in (1, 2)]
+    assert all((m, n) != (3, 8) for *_, m, n in found), "a shape without a name"
 
 
 @pytest.mark.parametrize("text", ["4096", "0x8", "8x", "8 x 8", 4096, ["4x8", "abc"], []])

@@ -153,7 +153,7 @@ rule report:
         prose=tables.shown_prose(),
         # a function, because braces in a string are wildcards
         command=lambda wildcards: REPEAT_COMMAND,
-        names=lambda wildcards: SHAPE_NAMES,
+        workloads=lambda wildcards: WORKLOADS,
         folder=lambda wildcards, output: os.path.dirname(output[0]),
     message:
         "Writing {output[0]} and {output[1]}"
@@ -161,5 +161,5 @@ rule report:
         "python3 -m analysis report --measurements {input.measurements:q}"
         " --claims {input.claims:q} --published {input.published[0]:q}"
         " --command {params.command:q} --recorded {input.recorded:q}"
-        " --unranked-flags {params.unranked:q} --names {params.names:q}"
+        " --unranked-flags {params.unranked:q} --workloads {params.workloads:q}"
         " --output-dir {params.folder} > {log:q} 2>&1"

@@ -67,7 +67,7 @@ MADE = "results" if POINTS else "results/recorded"
 DRAWN_GPUS = [*POINTS, "a100"] if POINTS else tables.gpus(RECORDED, PUBLISHED)
 # `all` has the figures that no GPU owns
 FIGURES = expand(f"{MADE}/figures/{{gpu}}", gpu=dict.fromkeys(["all", *DRAWN_GPUS]))
-SHAPE_NAMES = shape.names(config, sorted((ROOT / "sweeps").glob("*.yaml")))
+WORKLOADS = shape.workloads(config, sorted((ROOT / "sweeps").glob("*.yaml")))
 MAIN_FILE = Path(workflow.main_snakefile)
 REPEAT_COMMAND = points.repeat_command(CONFIG_FILES, CONFIG_OPTIONS, MAIN_FILE, PROFILE)
 

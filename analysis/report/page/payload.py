@@ -11,26 +11,29 @@ from analysis import palette
 from analysis.frame import distinct, is_baseline, mark, outcomes
 from analysis.panels import describe_m, rule_of_m, select, split_by_m
 from analysis.published import Published
+from analysis.report.model import CPU, of_limit
+from analysis.schema import SIZE
 from kernels.registry import source_scan
 
 ABOUT = {
     "frontier": "This project's kernel. “from softmax_bench import softmax” calls it in place of "
-    "torch.softmax; docs/explanation/frontier.md says how it works.",
+    "torch.softmax.",
 }
 ABOUT_TORCH = "PyTorch's own function, which every other kernel is compared with."
-QUANTITIES = ["time_us", "speedup", "of_copy", "throughput_gbps"]
-BOTH = ["gpu", "op", "dtype", "M", "N", "variant", "flags", "mark", *QUANTITIES]
-# The columns of a size over all sweeps, and of a row of one sweep.
-OF_SIZES = [*BOTH, "elements", "speedup_low", "speedup_high", "rank", "in_best_set", "behind_best"]
-OF_SIZES += ["of_meet", "no_winner"]
-OF_ROWS = [*BOTH, "sweep", "status", "message"]
+POINT = ["gpu", "op", "dtype", "M", "N", "variant", "flags", "mark"]
+TIMES = ["time_us", "eager_us", "speedup", "of_limit", "throughput_gbps"]
+# The columns of a shape over all sweeps, and of a row of one sweep.
+SHAPE = [*POINT, *TIMES, "elements", "speedup_low", "speedup_high", "rank", "in_best_set"]
+SHAPE += ["behind_best", "no_winner", "torch_eager_us", "eager_speedup"]
+SHAPE += ["eager_speedup_low", "eager_speedup_high"]
+ROW = [*POINT, *TIMES, "sweep", "status", "message"]
 # Colours of the palette with a contrast below 3 on white or on dark -> their replacement on both.
 CLEAR = {palette.BLACK: "var(--ink)", palette.ORANGE: "#b07d12", palette.SKY: "#2f8fc4"}
 CLEAR |= {palette.PURPLE: "#c565a0", palette.WINE: "#b04a76", palette.INDIGO: "#7468d4"}
 
 
 def payload(published: Published, content: dict) -> str:
-    """Return the data of the page, compressed JSON in base64; `content`: as of model.build."""
+    """Return the data of the page, compressed JSON in base64; `content`: as of `model.build`."""
     ranks = content["ranks"].assign(status=outcomes(content["ranks"]))
     sizes = content["sizes"].sort_values(["origin", "rank"]).assign(distribution="", sweep="")
     drawn, _, styles = select(sizes, published)
@@ -39,17 +42,22 @@ def payload(published: Published, content: dict) -> str:
     drawn["rank"] = drawn["rank"].mask(tables)
     drawn["gpu"] += tables.map({True: " (published)", False: ""})
     ranks["mark"], drawn["mark"] = (rows["flags"].fillna("").map(mark) for rows in (ranks, drawn))
-    found = {
+    ranks["of_limit"], drawn["of_limit"] = of_limit(ranks), of_limit(drawn)
+    values = {
         "baselines": torch,
         "gpus": content["gpu_names"],
-        "names": content["names"],
-        "sizes": records(drawn.reindex(columns=OF_SIZES)),
-        "rows": records(ranks[OF_ROWS]),
-        "charts": charts(drawn),
-        "colours": {name: CLEAR.get(colour, colour) for name, (colour, _) in styles.items()},
+        "cpu": CPU,
+        "workloads": content["named"],
+        "sizes": records(drawn.reindex(columns=SHAPE)),
+        "absent": absent(content["sizes"]),
+        "rows": records(ranks[ROW]),
+        "charts": charts(drawn[drawn["gpu"] != CPU]),
+        "styles": {
+            name: [CLEAR.get(colour, colour), marker] for name, (colour, marker) in styles.items()
+        },
         "about": {name: ABOUT_TORCH if name in torch else about(name) for name in styles},
     }
-    packed = gzip.compress(json.dumps(found, allow_nan=False).encode(), mtime=0)
+    packed = gzip.compress(json.dumps(values, allow_nan=False).encode(), mtime=0)
     return base64.b64encode(packed).decode()
 
 
@@ -59,34 +67,34 @@ def records(rows: pd.DataFrame) -> list[dict[str, object]]:
     return json.loads(short.to_json(orient="records"))
 
 
+def absent(sizes: pd.DataFrame) -> dict[str, str]:
+    """Return who was not timed at a shape and why: `h100/softmax/float32/1024x256` -> text."""
+    firsts = sizes.drop_duplicates(SIZE)
+    return {
+        f"{gpu}/{op}/{dtype}/{m}x{n}": names
+        for _, gpu, op, dtype, m, n, names in firsts[[*SIZE, "not_timed"]].itertuples(index=False)
+        if names
+    }
+
+
 def charts(drawn: pd.DataFrame) -> list[dict[str, object]]:
-    """Return a chart for each GPU, op, dtype and rule of M: its lines, and the rooflines.
+    """Return a chart for each GPU, op, dtype and rule of M: its lines, and the limit.
 
     A line has the positions of its rows, sorted by the quantity `over`. torch comes first, then the
-    kernels that are best at the most sizes. The rooflines are the copy of the same bytes,
-    with the speed-up of torch, and `meet` of few long rows.
+    kernels that are best at the most shapes. The limit is the time of the roofline at each `over`.
     """
-    found = []
+    drawings = []
     for (gpu, op, dtype), part in drawn.groupby(["gpu", "op", "dtype"], sort=False):
         for rows in split_by_m(part):
             over = "N" if rule_of_m(rows) else "elements"
             lines = [line for _, line in rows.sort_values(over).groupby("variant")]
-            lines.sort(key=lambda of: (-of["in_best_set"].sum(), -len(of)))
+            lines.sort(key=lambda line: (-line["in_best_set"].sum(), -len(line)))
             lines.sort(key=lambda line: not is_baseline(line).any())
-            key = {"gpu": gpu, "op": op, "dtype": dtype, "m": describe_m(rows), "over": over}
-            key["roof"] = records(roofline(rows.assign(speedup=rows["of_copy"]), "of_copy", over))
-            key["meet"] = records(roofline(rows, "of_meet", over))
-            key |= {"lines": [line.index.tolist() for line in lines]}
-            found.append(key)
-    return found
-
-
-def roofline(rows: pd.DataFrame, share: str, over: str) -> pd.DataFrame:
-    """Return the quantities of the control of the ratio `share`: medians for each `over`."""
-    known = rows[rows[share].notna()].copy()
-    known["time_us"] *= known[share]
-    known[QUANTITIES[1:]] = known[QUANTITIES[1:]].div(known[share], axis=0)
-    return known.groupby(over)[QUANTITIES].median().reset_index()
+            limit = (rows["time_us"] * rows["of_limit"]).groupby(rows[over]).median().dropna()
+            chart = {"gpu": gpu, "op": op, "dtype": dtype, "m": describe_m(rows), "over": over}
+            chart["limit"] = [[int(x), float(f"{us:.4g}")] for x, us in limit.items()]
+            drawings.append(chart | {"lines": [line.index.tolist() for line in lines]})
+    return drawings
 
 
 def about(variant: str) -> str:

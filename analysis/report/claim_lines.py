@@ -1,0 +1,89 @@
+"""What the rows say about each published claim: a line for each claim and quantity."""
+
+import math
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from analysis import markdown as md
+from analysis import schema
+from analysis.claims.claim import NO_DATA
+from analysis.frame import distinct
+
+
+class Line(NamedTuple):
+    """A claim beside its verdicts: `holds on h100 float32 and bfloat16; no data on h200`."""
+
+    claim: str
+    statement: str
+    source: str
+    quantity: str
+    published: str
+    measured: str
+    verdict: str
+    why: str
+
+
+def lines(claims: pd.DataFrame, gpus: list[str]) -> tuple[list[Line], list[str]]:
+    """Return the claims that rows of `gpus` judge, and the others by name.
+
+    The legend of marks that a reason ends with stands in claims.csv alone.
+
+    `claims`: as of `claims.read`. The measured value and the reason are those of the first GPU of
+    `gpus` with a verdict, in the element type of the claim's own table if it has rows.
+    """
+    judged, unjudged = [], []
+    for (claim, statement, quantity), part in claims.groupby(
+        ["claim", "statement", "quantity"], sort=False
+    ):
+        is_table = part["origin"] == "published"
+        table, rows = part[is_table], part[~is_table]
+        own = rows[rows["gpu"].isin(gpus) & (rows["verdict"] != NO_DATA)]
+        if own.empty:
+            unjudged.append(f"{claim} ({quantity})")
+            continue
+        place = own["gpu"].map(gpus.index)
+        own = own.assign(other_dtype=~own["dtype"].isin(table["dtype"]), place=place)
+        first = own.sort_values(["place", "other_dtype"], kind="stable").iloc[0]
+        value = md.with_interval(*first[["value", "low", "high"]])
+        published = first["published_value"]
+        judged.append(
+            Line(
+                claim,
+                statement,
+                first["source"],
+                quantity,
+                "in words" if math.isnan(published) else md.number(published, 3),
+                f"{value or 'no single number'} ({first['gpu']}, {first['dtype']})",
+                _verdicts(own),
+                re.split(f"; [{''.join(schema.MARKS)}] ", first["why"])[0],
+            )
+        )
+    return judged, unjudged
+
+
+def _verdicts(own: pd.DataFrame) -> str:
+    """Return each verdict, and the GPUs and element types that it is about."""
+    words = []
+    for verdict, part in own.groupby("verdict", sort=False):
+        where = [
+            f"{gpu} {'/'.join(distinct(rows['dtype']))}"
+            for gpu, rows in part.groupby("gpu", sort=False)
+        ]
+        words.append(f"{verdict} on {', '.join(where)}")
+    return "; ".join(words)
+
+
+def document(name: str, folder: Path, root: Path) -> str:
+    """Return the address of a document of the project for a page in `folder`.
+
+    In a workflow of GitHub, whose site has only the report, it is that of the repository. Elsewhere
+    it is relative to the page.
+    """
+    server, repository = (os.environ.get(f"GITHUB_{n}", "") for n in ("SERVER_URL", "REPOSITORY"))
+    if server and repository:
+        return f"{server}/{repository}/blob/HEAD/{name}".removesuffix("/")
+    return Path(os.path.relpath(root / name, folder)).as_posix()

@@ -1,0 +1,44 @@
+// The measured sizes, those nearest to a question, and an estimate from them.
+
+const N_WEIGHT = 4; // N decides which kernel is the fastest: its factor counts as a fourth power
+const FAR = 4; // beyond this factor in N no kernel is named, and no time estimated
+
+// The measured sizes of a GPU, operation and element type: the fastest row, and all, by rank.
+function measured(question) {
+  const rows = RANKED.filter((row) => comparable(row, question));
+  return [...Map.groupBy(rows, sizeName).values()].map((kernels) => {
+    const best = kernels.filter((row) => row.in_best_set).map((row) => row.variant);
+    return { ...kernels[0], rows: kernels, best };
+  });
+}
+
+const factor = (a, b) => Math.abs(Math.log2(a / b));
+const distance = (size, { M, N }) => N_WEIGHT * factor(size.N, N) + factor(size.M, M);
+const nearest = (sizes, question) => sizes.toSorted(by((size) => distance(size, question)));
+const isNear = (size, { N }) => factor(size.N, N) <= Math.log2(FAR);
+
+// The size itself, or the nearest on both sides: in M if this N was measured, else in N.
+function neighbours(sizes, question) {
+  const exact = sizes.find((size) => alike(size, question));
+  if (exact) return [exact];
+  const sameN = sizes.filter((size) => size.N === question.N);
+  const [name, candidates] = sameN.length ? ["M", sameN] : ["N", sizes];
+  const ordered = nearest(candidates, question);
+  const sides = Map.groupBy(ordered, (size) => size[name] < question[name]).values();
+  const closest = nearest([...sides].map(([first]) => first), question);
+  return closest.filter((size) => isNear(size, question));
+}
+
+// Estimates the time of a kernel at a size from its bandwidth at the nearest two with its time:
+// `us` is the geometric mean, `low` and `high` are their spread. Null if none is near.
+function estimate(sizes, question, variant) {
+  const timed = sizes.flatMap(({ rows }) => rows.filter((row) => row.variant === variant));
+  const near = neighbours(timed, question);
+  const rest = nearest(timed, question).filter((row) => isNear(row, question));
+  const rows = distinct([...near, ...rest]).slice(0, 2);
+  if (!rows.length) return null;
+  // the bytes of an element are those of the measured row, which its time and bandwidth tell
+  const guesses = rows.map((row) => (row.time_us / row.elements) * question.M * question.N);
+  const us = Math.exp(guesses.reduce((sum, guess) => sum + Math.log(guess), 0) / guesses.length);
+  return { us, low: Math.min(...guesses), high: Math.max(...guesses), rows };
+}
