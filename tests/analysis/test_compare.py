@@ -8,6 +8,7 @@ import pytest
 from analysis import __main__ as cli
 from analysis import compare as rooms
 from analysis import exit_codes, schema
+from analysis.compare import judgement
 from analysis.merge import collect, merge_rows
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of
@@ -92,7 +93,7 @@ def test_row_files_a_recorded_table_and_measurements_of_one_run_are_the_same(tmp
 
 def test_an_unclear_point_says_why():
     """The interval of a difference reaches into the margin, or is beyond it as one of many."""
-    for factor, note in ((1.01, rooms.WIDE), (1.013, rooms.BY_CHANCE)):
+    for factor, note in ((1.01, judgement.WIDE), (1.013, judgement.BY_CHANCE)):
         runs = rows(1, None, MANY), rows(2, {("triton_row", 2048): factor}, MANY)
         changes = judged(*runs)
         assert changes["note"][changes["change"] == rooms.UNCLEAR].tolist() == [note]
@@ -244,8 +245,10 @@ def test_a_run_that_was_interrupted_has_not_passed(compare):
 def test_torch_s_own_rows_make_nothing_the_same(monkeypatch):
     """Its ratio over itself is 1 with certainty: such p-values would let doubtful ones pass."""
     seen = []
-    verdicts = rooms._verdicts
-    monkeypatch.setattr(rooms, "_verdicts", lambda r, limits: verdicts(seen.append(r) or r, limits))
+    verdicts = judgement._verdicts
+    monkeypatch.setattr(
+        judgement, "_verdicts", lambda r, limits: verdicts(seen.append(r) or r, limits)
+    )
     changes = judged(rows(1), rows(2))
     assert "torch_softmax" not in changes.index.get_level_values("variant")
     assert len(seen[0]) == len(changes) == 6

@@ -1,17 +1,15 @@
-"""Judge which points of two runs became faster or slower, and say so in Markdown."""
+"""Judge which points of two runs became faster or slower."""
 
 import math
-from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from analysis import InputError, exit_codes, row_files, schema, stats
+from analysis import InputError, exit_codes, schema, stats
 from analysis import markdown as md
-from analysis.frame import distinct, from_rows, is_baseline, is_ranked, legend, mark
-from analysis.merge import keep_newest, mark_ranked
+from analysis.frame import distinct, is_baseline, is_ranked
 from kernels import split_config
 
 POINT = list(schema.POINT)
@@ -21,14 +19,11 @@ BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS, NEITHER = CLASSES
 # Kernels are compared only where these are equal: boards, versions, measuring code, input.
 CONDITIONS = ("gpu_name", "gpu_uuid", *schema.VERSIONS, *schema.BASELINE_STATE)
 CONDITIONS += ("measure_sha256", "seed", "blocks")
-# A folder of rows has rows of several values of these, of which a run takes one.
-BESIDE = ("seed", "blocks", "fingerprint")
 # Conditions of torch's own times: if one differs, torch is no control.
 OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", *schema.BASELINE_STATE, "seed"}
 WIDE = "the interval is wide: measure both with more `replicates`"
 BY_CHANCE = "of so many points, one may differ so by chance: measure both with more `replicates`"
 PROTOCOL = ["gpu", "op", "dtype", "distribution"]
-COLUMNS = ["change", *POINT, "old µs", "new µs", "ratio", "of times", "code", "note"]
 
 
 class Limits(NamedTuple):
@@ -55,54 +50,6 @@ class Comparison(NamedTuple):
     changes: pd.DataFrame
     differences: dict[str, list[tuple[str, str]]]
     paired: bool
-
-
-def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.DataFrame:
-    """Return the rows of a folder of row files, of measurements.csv, or of a recorded table.
-
-    Of measurements.csv only the measured rows count, because two runs share the recorded ones.
-    merge.mark_ranked decides anew which rows rank, so that both runs follow one rule. Of a variant
-    the rows of its newest code rank, as after a run that was interrupted.
-    Raises InputError, naming the file, when there is nothing to read, a file is broken, or a row
-    comes twice.
-    """
-    if path.is_dir():
-        entries = [(row_files.read_row_file(file), file) for file in sorted(path.rglob("*.csv"))]
-    else:
-        table = row_files.read_rows(path, None)
-        entries = [(row, path) for row in table if row.get("origin") != "recorded"]
-    if not entries:
-        raise InputError(
-            f"{path}: no rows to compare; give results/rows of a run, or a table with rows "
-            "measured there"
-        )
-    # Several sweeps of a table may list one row.
-    keyed = (
-        (row.get("sweep", ""), *row_files.identity_of(row), row["fingerprint"])
-        for row, _ in entries
-    )
-    row_files.refuse_duplicates(zip(keyed, (file for _, file in entries), strict=True))
-    # Both runs get one name of the sweep: together their controls give the spread of a board.
-    run = [row | dict.fromkeys(schema.SOURCE_COLUMNS, "") for row in _newest_rows(entries)]
-    run = mark_ranked(run, unranked)
-    keep_newest(run, ["gpu", "op", "variant"], ("kernel_sha256",), schema.OTHER_CODE)
-    return from_rows(run)
-
-
-def _newest_rows(entries: list[tuple[row_files.Row, Path]]) -> list[row_files.Row]:
-    """Return the rows of each point that have its newest values of BESIDE, each replicate once.
-
-    Other values of these add rows beside the old ones.
-    """
-    newest, rows = {}, {}
-    for row, _ in sorted(entries, key=lambda entry: entry[0]["started_at"]):
-        newest[_fields(row, POINT)] = _fields(row, BESIDE)
-        rows[row_files.identity_of(row)] = row
-    return [row for row in rows.values() if newest[_fields(row, POINT)] == _fields(row, BESIDE)]
-
-
-def _fields(row: row_files.Row, names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(row[name] for name in names)
 
 
 def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -> Comparison:
@@ -300,68 +247,3 @@ def _short(values: str) -> str:
 def _has(run: pd.DataFrame) -> str:
     parts = [f"{name} {'/'.join(sorted(set(run[name])))}" for name in PROTOCOL]
     return ", ".join([*parts, *(f"{name} {md.span(run[name])}" for name in ("M", "N"))])
-
-
-def to_markdown(comparison: Comparison, limits: Limits, paths: tuple[Path, Path]) -> str:
-    """Return the comparison as Markdown; `paths`: OLD and NEW."""
-    changes = comparison.changes
-    _, outcome = verdict(comparison)
-    settled = changes["change"].isin([SAME, NEITHER])
-    parts = [
-        f"**{counts(changes)}: {outcome}.**",
-        "\n".join(_about(comparison, paths)),
-        _method(comparison.paired, limits),
-    ]
-    if not settled.all():
-        parts.append(md.table(COLUMNS, _lines(changes[~settled]), "not the same"))
-    if settled.any():
-        parts.append("The others:\n\n" + md.table(COLUMNS, _lines(changes[settled]), "the same"))
-    parts += [f"{line}." for line in legend(changes["flags"])]
-    return "\n\n".join(parts) + "\n"
-
-
-def _about(comparison: Comparison, paths: tuple[Path, Path]) -> list[str]:
-    lines = []
-    for name, run, path in zip(("OLD", "NEW"), comparison[:2], paths, strict=True):
-        commits = md.text(", ".join(c[:12] for c in distinct(run["git_commit"])) or "unknown")
-        dirty = " with changes" if (run["git_dirty"] == "true").any() else ""
-        first = md.text(run["started_at"].min())
-        alone = len(run.drop_duplicates(POINT)) - len(comparison.changes)
-        text = f"; {md.counted(alone, 'point')} in it only, not compared" if alone else ""
-        lines.append(f"- {name}: `{path}`, commit {commits}{dirty}, from {first}{text}")
-    if comparison.differences:
-        differences = md.text(describe(comparison.differences))
-        lines.append(f"- **not measured alike** (`--allow`): {differences}")
-    return lines
-
-
-def _method(paired: bool, limits: Limits) -> str:
-    margin, threshold, rate = (f"{100 * share:g} %" for share in limits)
-    over = (
-        "torch, timed in the same process (its version is the same in both)"
-        if paired
-        else "the copy, because torch is no unchanged control here (see above)"
-    )
-    return (
-        f"Ratio: old time / new time, each over {over}. A ratio above 1 is faster. Its 95 % "
-        "interval includes the spread between processes. Same: the ratio is within "
-        f"{margin}. Faster, slower: it is beyond {margin}. Each at a false-discovery rate of "
-        f"{rate} over all points. Failed: broke, or slower by more than {threshold}. Of times: "
-        "the ratio of the plain times."
-    )
-
-
-def _lines(changes: pd.DataFrame) -> list[list[object]]:
-    lines = []
-    for point, row in changes.iterrows():
-        old, new = row["status_old"], row["status_new"]
-        statuses = f"{old}, then {new}" if old != new else old.removeprefix("ok")
-        lines.append(
-            [
-                *(row["change"], *point[:-1], point[-1] + mark(row["flags"])),
-                *(md.number(row["time_us_old"]), md.number(row["time_us_new"])),
-                md.with_interval(row["ratio"], row["low"], row["high"]),
-                *(md.number(row["plain"]), row["code"], md.text(row["note"] or statuses)),
-            ]
-        )
-    return lines

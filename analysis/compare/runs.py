@@ -1,0 +1,63 @@
+"""Read a run that is compared: a folder of rows, or a table."""
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from analysis import InputError, row_files, schema
+from analysis.frame import from_rows
+from analysis.merge import keep_newest, mark_ranked
+
+# A folder of rows has rows of several values of these, of which a run takes one.
+BESIDE = ("seed", "blocks", "fingerprint")
+
+
+def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.DataFrame:
+    """Return the rows of a folder of row files, of measurements.csv, or of a recorded table.
+
+    Of measurements.csv only the measured rows count, because two runs share the recorded ones.
+    merge.mark_ranked decides anew which rows rank, so that both runs follow one rule. Of a variant
+    the rows of its newest code rank, as after a run that was interrupted.
+    Raises InputError, naming the file, when there is nothing to read, a file is broken, or a row
+    comes twice.
+    """
+    if path.is_dir():
+        entries = [(row_files.read_row_file(file), file) for file in sorted(path.rglob("*.csv"))]
+    else:
+        table = row_files.read_rows(path, None)
+        entries = [(row, path) for row in table if row.get("origin") != "recorded"]
+    if not entries:
+        raise InputError(
+            f"{path}: no rows to compare; give results/rows of a run, or a table with rows "
+            "measured there"
+        )
+    # Several sweeps of a table may list one row.
+    keyed = (
+        (row.get("sweep", ""), *row_files.identity_of(row), row["fingerprint"])
+        for row, _ in entries
+    )
+    row_files.refuse_duplicates(zip(keyed, (file for _, file in entries), strict=True))
+    # Both runs get one name of the sweep: together their controls give the spread of a board.
+    run = [row | dict.fromkeys(schema.SOURCE_COLUMNS, "") for row in _newest_rows(entries)]
+    run = mark_ranked(run, unranked)
+    keep_newest(run, ["gpu", "op", "variant"], ("kernel_sha256",), schema.OTHER_CODE)
+    return from_rows(run)
+
+
+def _newest_rows(entries: list[tuple[row_files.Row, Path]]) -> list[row_files.Row]:
+    """Return the rows of each point that have its newest values of BESIDE, each replicate once.
+
+    Other values of these add rows beside the old ones.
+    """
+    newest, rows = {}, {}
+    for row, _ in sorted(entries, key=lambda entry: entry[0]["started_at"]):
+        newest[_fields(row, schema.POINT)] = _fields(row, BESIDE)
+        rows[row_files.identity_of(row)] = row
+    return [
+        row for row in rows.values() if newest[_fields(row, schema.POINT)] == _fields(row, BESIDE)
+    ]
+
+
+def _fields(row: row_files.Row, names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(row[name] for name in names)
