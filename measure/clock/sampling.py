@@ -18,7 +18,8 @@ SETTLED_BLOCKS = 5
 SETTLED = 0.005
 MAX_TIMING_S = 2.0  # after this time no block begins, unless fewer than MIN_BLOCKS are timed
 # Batches of eager calls of each series. The interval of a median leaves out five at either end.
-EAGER_ROUNDS = 21
+# Kernels that take long get fewer, because a batch waits for the GPU.
+EAGER_ROUNDS, MAX_EAGER_S = 21, 0.5
 
 Sample = tuple[int, int, str, float]  # block, order in the block, series, µs per call
 
@@ -48,14 +49,20 @@ def time_blocks(
 
 
 def time_submissions(
-    clock: Clock, names: list[str], order: random.Random
+    clock: Clock,
+    names: list[str],
+    order: random.Random,
+    now: Callable[[], float] = time.monotonic,
 ) -> dict[str, list[float]]:
     """Return by series the host's µs per eager call in each round; {} on a CPU.
 
-    The series take turns, each round in a random ``order``, as the blocks are timed.
+    The series take turns, each round in a random ``order``, as the blocks are timed. Stops after
+    MAX_EAGER_S, but never before MIN_BLOCKS rounds.
     """
-    rounds = []
-    for _ in range(EAGER_ROUNDS):
+    rounds, end = [], now() + MAX_EAGER_S
+    for number in range(EAGER_ROUNDS):
+        if now() >= end and number >= MIN_BLOCKS:
+            break
         shuffled = order.sample(names, len(names))
         rounds.append(dict(zip(shuffled, clock.submit(shuffled), strict=False)))
     return {name: [times[name] for times in rounds] for name in names if name in rounds[0]}

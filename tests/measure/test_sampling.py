@@ -1,5 +1,6 @@
 """Blocks: as many as asked for, interleaved in random order, kept whole."""
 
+import itertools
 import random
 
 import pytest
@@ -79,6 +80,19 @@ def test_eager_calls_of_the_variant_and_of_torch_take_turns_in_random_order():
     rounds = range(1, sampling.EAGER_ROUNDS + 1)
     assert times == {"variant": [*rounds], "torch": [number + 0.1 for number in rounds]}
     assert {*clock.orders} == {("variant", "torch"), ("torch", "variant")}
+
+
+def test_long_kernels_have_fewer_rounds_of_eager_calls_and_enough_for_an_interval():
+    seconds = itertools.count(0.0, 0.06)  # a round takes 60 ms
+    times = sampling.time_submissions(
+        FakeClock(0.0, 0.01), NAMES[:2], random.Random(7), now=lambda: next(seconds)
+    )
+    assert len(times["torch"]) == 8
+    slow = itertools.count(0.0, 10.0)
+    times = sampling.time_submissions(
+        FakeClock(0.0, 0.01), NAMES[:2], random.Random(7), now=lambda: next(slow)
+    )
+    assert len(times["torch"]) == 6
 
 
 def test_a_cpu_has_no_eager_calls_beside_those_that_are_timed():
