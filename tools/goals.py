@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 import pandas as pd
 
 from analysis import claims, palette, published, ranking, stats
-from analysis.claims.claim import INCONCLUSIVE, NO_DATA
+from analysis.claims.reproduction import NO_DATA, OPEN
 from analysis.frame import once
 from analysis.markdown import counted, percent, table, with_interval
 from analysis.schema import ITEMSIZE, SIZE
@@ -118,9 +118,14 @@ def literature() -> published.Published:
 
 
 def findings(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the claims as checked on the recorded rows in float32."""
-    checked = claims.check(rows, literature())
-    return checked.query("dtype == @CLAIMED and origin == 'recorded'")
+    """Return the claims as checked on the recorded rows in float32.
+
+    `own_table`: the verdict on the source's own table, whether its words agree with its numbers.
+    """
+    checked, key = claims.check(rows, literature()), ["claim", "quantity"]
+    own_tables = checked[checked["origin"] == "published"].set_index(key)["verdict"]
+    measured = checked.query("dtype == @CLAIMED and origin == 'recorded'")
+    return measured.join(own_tables.rename("own_table"), on=key)
 
 
 def changed_claims(rows: pd.DataFrame) -> pd.DataFrame:
@@ -253,7 +258,7 @@ def _differences(
     by = verdicts.drop_duplicates([*key, "gpu"]).set_index([*key, "gpu"])["verdict"].unstack("gpu")
     decided = by.reindex(columns=[first, second]).replace(NO_DATA, None).dropna()
     differ = decided[decided[first] != decided[second]]
-    undecided = (decided == INCONCLUSIVE).all(axis=1).sum()
+    undecided = (decided == OPEN).all(axis=1).sum()
     counts = f"{len(decided) - len(differ) - undecided} are decided alike, {undecided} on neither"
     claims_of_both = f"of {len(decided)} claims with a verdict on both"
     yield f"{names}: {claims_of_both}, {counts}, {len(differ)} differ."

@@ -11,7 +11,7 @@ import re
 import pandas as pd
 
 from analysis import frame, merge, ranking
-from analysis.claims.claim import FAILS, HOLDS
+from analysis.claims.reproduction import NOT_REPRODUCED, PARTLY, VERDICTS
 from analysis.markdown import counted, counts, number, percent, table, with_interval
 from analysis.report import special_rows
 from analysis.schema import ITEMSIZE, OTHER_BOARD, SIZE, SWEEP_MATRIX
@@ -29,6 +29,7 @@ BACKWARDS = ("softmax_backward", "log_softmax_backward")
 MARKS = ["\\* timed on another board than most of its matrix", *map(" ".join, MARKED.items())]
 NOTE = f"In brackets: 95 % intervals; {'; '.join(MARKS)}."
 ABSENT = "not recorded"
+WHY = "explanation/why_kernels_differ.md"
 ROOFLINE = "explanation/method.md#few-long-rows"
 
 
@@ -53,15 +54,12 @@ def summary(rows: pd.DataFrame) -> str:
         reached = goals.reached(own)
         wrong = part.loc[part["status"] == "incorrect", "variant"]
         verdicts = found.loc[found["gpu"] == gpu, "verdict"]
-        holds, fails = (verdicts == HOLDS).sum(), (verdicts == FAILS).sum()
-        verbs = {("holds", "hold"): holds, ("does not hold", "do not hold"): fails}
-        verbs["stays open", "stay open"] = len(verdicts) - holds - fails
         return [
             over_torch[gpu],
             _eager(own),
             *(share(reached[goal]) for goal in ("level", "copy", "meet")),
             counts(f"`{variant}`" for variant in wrong) or "none",
-            ", ".join(f"{n} {one if n == 1 else many}" for (one, many), n in verbs.items()),
+            counts(verdicts, VERDICTS),
         ]
 
     goal = f"(goal: {percent(goals.SHARE)})"
@@ -112,20 +110,30 @@ def claim_list(rows: pd.DataFrame) -> str:
     for (claim, statement, quantity), part in findings(rows).groupby(
         ["claim", "statement", "quantity"], sort=False
     ):
-        by = part.drop_duplicates("gpu").set_index("gpu").reindex(gpus).dropna(subset="verdict")
-        verdicts = by.groupby("verdict", sort=False).groups.items()
-        heads = (f"**{verdict}** ({', '.join(map(str.upper, of))})" for verdict, of in verdicts)
-        stated = by["published_value"].iloc[0]
-        values = [f"published {number(stated)}"] if stated > 0 else []
-        for gpu, row in by.iterrows():
-            value = with_interval(row["value"], row["low"], row["high"])
-            slower = re.search(r"slower at N = [\d, ]*\d", row["why"])
-            at = f" ({slower[0]})" if value and slower else ""
-            values.append(f"{gpu.upper()} {value or row['why'].split(' (')[0]}{at}")
-        lines.append(
-            f"{', '.join(heads)}: {claim}, “{statement}”; {quantity}: {', '.join(values)}."
+        by_gpu = part.drop_duplicates("gpu").set_index("gpu").reindex(gpus)
+        by_gpu = by_gpu.dropna(subset="verdict")
+        verdicts = by_gpu.groupby("verdict", sort=False).groups.items()
+        heads = (
+            f"**{verdict}** ({', '.join(map(str.upper, names))})" for verdict, names in verdicts
         )
+        first = by_gpu.iloc[0]
+        published = number(first["published_value"], 3)
+        values = [f"published {published}"] if published else []
+        values += [f"{gpu.upper()} {_measured(row)}" for gpu, row in by_gpu.iterrows()]
+        quantity = quantity[:1].upper() + quantity[1:]
+        words = f"{', '.join(heads)}: “{statement}” ({claim}). {quantity}: {'; '.join(values)}."
+        if first["own_table"] in (PARTLY, NOT_REPRODUCED):
+            words += " The source's own table does not bear out its words at every size."
+        lines.append(f"{words} [Why]({WHY}#{first['explained']})")
     return bullets(lines)
+
+
+def _measured(row: pd.Series) -> str:
+    """Return the measured value of a claim, or why there is none."""
+    value = with_interval(row["value"], row["low"], row["high"])
+    slower = re.search(r"slower at N = [\d, ]*\d", row["why"])
+    sizes = f" ({slower[0]})" if value and slower else ""
+    return f"{value or row['why'].split(' (')[0]}{sizes}"
 
 
 def peers(rows: pd.DataFrame) -> str:

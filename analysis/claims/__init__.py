@@ -10,12 +10,13 @@ import yaml
 
 from analysis import InputError, stats
 from analysis.claims import judges
-from analysis.claims.claim import NO_DATA, Claim, Evidence, Finding, NoDataError, Protocol
+from analysis.claims.claim import Claim, Evidence, Finding, NoDataError, Protocol
+from analysis.claims.reproduction import NO_DATA
 from analysis.published import Published
 
 WHERE = ["gpu", "gpu_name", "dtype", "origin", "sweep"]
 COLUMNS = ["claim", "source", "statement", *WHERE]
-COLUMNS += ["quantity", "value", "low", "high", "published_value", "verdict", "why"]
+COLUMNS += ["quantity", "value", "low", "high", "published_value", "verdict", "why", "explained"]
 
 
 def load(text: str) -> list[Claim]:
@@ -47,7 +48,9 @@ def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
     Each claim has first a line of origin `published`, recomputed from the source's own table. One
     line follows for every gpu, dtype, origin and sweep with rows of the claim's protocol. A gpu,
     dtype and origin without such rows has one `no data` line. `published_value` is the recomputed
-    value, or the number in the source's text where no table gives one.
+    value, or the number in the source's text where no table gives one. A verdict on measured rows
+    compares them with this value; the verdict on the source's own table says whether its words
+    agree with its numbers. `explained`: the anchor in docs/explanation/why_kernels_differ.md.
     """
     measurements = stats.point_estimates(measurements)
     lines = []
@@ -60,8 +63,9 @@ def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
             "statement": claim.statement,
             "quantity": claim.quantity,
             "published_value": finding.value if recomputed else claim.given.get("stated", math.nan),
+            "explained": claim.explained,
         }
-        findings = [(where, finding), *_measured(claim, measurements, table)]
+        findings = [(where, finding), *_measured(claim, measurements, table, finding.value)]
         lines += [about | where | finding._asdict() for where, finding in findings]
     return pd.DataFrame(lines, columns=COLUMNS)
 
@@ -78,9 +82,17 @@ def read(path: Path) -> pd.DataFrame:
     return table.fillna(dict.fromkeys(text, ""))
 
 
-def judge(claim: Claim, rows: pd.DataFrame, published: Evidence | None = None) -> Finding:
-    """Return the finding of one claim on the rows of one gpu, dtype, origin and sweep."""
-    evidence = Evidence(rows, claim.protocol, published)
+def judge(
+    claim: Claim,
+    rows: pd.DataFrame,
+    published: Evidence | None = None,
+    published_value: float = math.nan,
+) -> Finding:
+    """Return the finding of one claim on the rows of one gpu, dtype, origin and sweep.
+
+    `published` and `published_value`: the source's own table, and the claim's quantity there.
+    """
+    evidence = Evidence(rows, claim.protocol, published, published_value)
     try:
         finding = claim.judge(evidence, **claim.given)
         return finding._replace(why="; ".join([finding.why, *evidence.marks()]))
@@ -104,7 +116,10 @@ def _published(claim: Claim, published: Published) -> tuple[dict, Finding, Evide
 
 
 def _measured(
-    claim: Claim, measurements: pd.DataFrame, published: Evidence | None
+    claim: Claim,
+    measurements: pd.DataFrame,
+    published: Evidence | None,
+    published_value: float,
 ) -> Iterator[tuple[dict, Finding]]:
     for _, rows in measurements.groupby(["origin", "gpu", "dtype"]):
         where = rows.iloc[0][WHERE].to_dict()
@@ -114,4 +129,4 @@ def _measured(
         if not sweeps:
             yield where | {"sweep": ""}, Finding(NO_DATA, f"no rows of {claim.protocol}")
         for sweep, part in sweeps:
-            yield where | {"sweep": sweep}, judge(claim, part, published)
+            yield where | {"sweep": sweep}, judge(claim, part, published, published_value)

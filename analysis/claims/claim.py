@@ -9,10 +9,9 @@ import pandas as pd
 
 from analysis import markdown as md
 from analysis import stats
+from analysis.claims.reproduction import Comparison
 from analysis.frame import is_ranked, legend
 from analysis.stats import Estimate
-
-HOLDS, FAILS, INCONCLUSIVE, NO_DATA = "holds", "does not hold", "inconclusive", "no data"
 
 
 class Protocol(NamedTuple):
@@ -60,15 +59,17 @@ class Finding(NamedTuple):
     high: float = math.nan
 
     @classmethod
-    def of(cls, verdict: str, ratio: Estimate, why: str) -> "Finding":
+    def of(cls, comparison: Comparison, ratio: Estimate, details: str) -> "Finding":
         """Return a finding whose quantity is `ratio`."""
-        return cls(verdict, why, ratio.value, *ratio.interval)
+        why = f"{comparison.why}; {details}"
+        return cls(comparison.verdict, why, ratio.value, *ratio.interval)
 
 
 class Claim(NamedTuple):
     """One checkable quantity of a claim of the literature, an entry of claims.yaml.
 
-    `judge` takes Evidence and `given`. It raises NoDataError when rows are missing.
+    `judge` takes Evidence and `given`. It raises NoDataError when rows are missing. `explained`:
+    the anchor of its paragraph in docs/explanation/why_kernels_differ.md.
     """
 
     source: str
@@ -78,6 +79,7 @@ class Claim(NamedTuple):
     protocol: Protocol
     judge: Callable[..., Finding]
     given: dict
+    explained: str
     untabled: str = ""
 
 
@@ -88,15 +90,23 @@ class NoDataError(Exception):
 class Evidence:
     """Rows of one protocol, gpu, dtype, origin and sweep, looked up by (variant, N).
 
-    `rows`: lines of stats.point_estimates, or of a published table. `published`: the evidence
-    of the claim's own table, or None. Two variants are compared if one board timed both. torch is
-    on every board, because every process times it.
+    `rows`: lines of stats.point_estimates, or of a published table. `published`: the evidence of
+    the claim's own table, or None; `published_value`: the claim's quantity there, or NaN. Two
+    variants are compared if one board timed both. torch is on every board, because every process
+    times it.
     """
 
-    def __init__(self, rows: pd.DataFrame, protocol: Protocol, published: "Evidence | None" = None):
+    def __init__(
+        self,
+        rows: pd.DataFrame,
+        protocol: Protocol,
+        published: "Evidence | None" = None,
+        published_value: float = math.nan,
+    ):
         rows = protocol.select(rows)
         self.protocol = protocol
         self.published = published
+        self.published_value = published_value
         self.rows = {(row["variant"], row["N"]): row for row in rows.to_dict("records")}
         self.used: set[tuple[str, int]] = set()  # (variant, N) whose speed was read
         counts = rows[is_ranked(rows, any_board=True)]

@@ -1,9 +1,9 @@
-"""Judge the claims of claims.yaml: on which side of 1 ratios are, and whether a claim holds.
+"""Judge the claims of claims.yaml: on which side of 1 ratios are, and how large their effect is.
 
-The verdicts `holds` and `does not hold` need a whole interval, or a p-value, on one side of the
-claim, so noise can only make a verdict `inconclusive`. A claim about every size is judged by the
-sizes that were timed, which the finding counts. It holds when each of them is significant (Berger,
-Technometrics 24(4), 1982). It fails when one size is significant on the other side, with p-values
+Each judge finds the claim's quantity and its interval in the rows, and `reproduction` compares it
+with what the source published. A claim about every size is judged by the sizes that were timed,
+which the finding counts: a size is as claimed when its ratio is significant (Berger, Technometrics
+24(4), 1982), and against the claim when it is significant on the other side, with p-values
 corrected over sizes (Holm).
 """
 
@@ -13,7 +13,17 @@ from contextlib import suppress
 
 from analysis import markdown as md
 from analysis import stats
-from analysis.claims.claim import FAILS, HOLDS, INCONCLUSIVE, Evidence, Finding, NoDataError
+from analysis.claims.claim import Evidence, Finding, NoDataError
+from analysis.claims.reproduction import (
+    FIFTH,
+    NOT_REPRODUCED,
+    OPEN,
+    PARTLY,
+    REPRODUCED,
+    Comparison,
+    compare_effects,
+    compare_shares,
+)
 from analysis.stats import Estimate
 
 ABOVE, BELOW, UNCLEAR = "above", "below", "unclear"
@@ -23,18 +33,18 @@ def faster_on_average(evidence: Evidence, fast: str, slow: str, stably: bool = F
     """Judge by the geometric mean over the sizes; if `stably`, by every size as well."""
     every = evidence.speed_ratios(fast, slow)
     mean, sides = stats.geometric_mean(every.values()), sides_of(every)
-    judged = [side_of(mean), *(sides.values() if stably else [])]
-    decided = on_all(judged)
-    close = too_close(decided) if UNCLEAR in judged else ""
+    compared = _compare(evidence, mean)
+    if stably and compared.verdict == REPRODUCED:
+        compared = _on_every_size(sides, mean)
     values = [ratio.value for ratio in every.values()]
-    why = (
+    details = (
         f"geometric mean {text(mean)} over {len(every)} of "
-        f"{len(evidence.protocol.shapes)} sizes{close} (the interval is of these sizes, this "
+        f"{len(evidence.protocol.shapes)} sizes (the interval is of these sizes, this "
         f"board and this day), from {min(values):.3f}x "
         f"to {max(values):.3f}x; slower at {sizes_on(BELOW, sides)}; "
         f"no significant difference at {sizes_on(UNCLEAR, sides)}"
     )
-    return Finding.of(decided, mean, why)
+    return Finding.of(compared, mean, details)
 
 
 def faster_by(
@@ -48,16 +58,17 @@ def faster_by(
 ) -> Finding:
     """Judge the speed at one size against `stated`; `reduction`: both are the share of time saved.
 
-    A source prints 2.948 as 2.95, so half a unit of the last of `decimals` is allowed.
+    A source prints 2.948 as 2.95, so half a unit of the last of `decimals` is its rounding.
     """
-    least = stated - 0.5 * 10**-decimals
-    speed, least = (1 / (1 - x) if reduction else x for x in (stated, least))
     ratio = evidence.speed_ratio(fast, slow, n)
-    low, high = ratio.bounds
-    decided = HOLDS if low >= least else FAILS if high < least else INCONCLUSIVE
-    why = f"{text(ratio)} at N = {n}{too_close(decided)}, the article says {speed:.{decimals}f}x"
-    values = ratio.value, *ratio.interval
-    return Finding(decided, why, *((1 - 1 / x for x in values) if reduction else values))
+    value, low, high, *interval = (
+        1 - 1 / speed if reduction else speed
+        for speed in (ratio.value, *ratio.bounds, *ratio.interval)
+    )
+    compared = compare_effects(
+        *(value, low, high), stated, 0.0 if reduction else 1.0, 0.5 * 10**-decimals
+    )
+    return Finding(compared.verdict, f"{compared.why}; {text(ratio)} at N = {n}", value, *interval)
 
 
 def stably_faster(evidence: Evidence, fast: str, slow: str) -> Finding:
@@ -92,7 +103,10 @@ def _share(evidence: Evidence, sides: dict[int, str], as_claimed: str, otherwise
     )
     lacking = sizes - len(sides)
     why += f"; {md.counted(lacking, 'size')} cannot be compared" * (lacking > 0)
-    return Finding(on_all(sides.values()), why, above / len(sides))
+    share = above / len(sides)
+    unclear = list(sides.values()).count(UNCLEAR) / len(sides)
+    compared = compare_shares(share, share + unclear, evidence.published_value)
+    return Finding(compared.verdict, f"{compared.why}; {why}", share)
 
 
 def _over_others(evidence: Evidence, n: int) -> list[Estimate]:
@@ -115,9 +129,9 @@ def fused_limit(evidence: Evidence, stated: int) -> Finding:
     outcome = f"{beyond['status']} at N = {2 * stated}"
     outcome += f" ({beyond['message']})" if beyond["message"] else ""
     if beyond["status"] == "ok":
-        return Finding(FAILS, f"it ran: {outcome}", 2 * stated)
+        return Finding(NOT_REPRODUCED, f"it ran: {outcome}", 2 * stated)
     if beyond["status"] in ("unsupported", "compile_error") and below["status"] == "ok":
-        return Finding(HOLDS, f"ok at N = {stated}, {outcome}", stated)
+        return Finding(REPRODUCED, f"ok at N = {stated}, {outcome}", stated)
     raise NoDataError(f"{below['status']} at N = {stated}, {outcome}")
 
 
@@ -126,14 +140,15 @@ def largest_difference(
 ) -> Finding:
     """Judge by bounds: for errors e and t against float64, |e - t| <= difference <= e + t.
 
-    Half a unit of the last of `decimals` of `stated` is allowed.
+    The difference may exceed `stated` by a fifth, or by half a unit of the last of its `decimals`.
     """
     rows = [evidence.row(name, n) for name in (variant, evidence.protocol.baseline)]
     e, t = (row["max_abs_error"] if row["status"] == "ok" else math.nan for row in rows)
     if not (math.isfinite(e) and math.isfinite(t)):
         raise NoDataError("an error against float64 is not in the rows")
-    low, high, limit = abs(e - t), e + t, stated + 0.5 * 10**-decimals
-    decided = HOLDS if high < limit else FAILS if low >= limit else INCONCLUSIVE
+    low, high = abs(e - t), e + t
+    limit = stated + max(FIFTH * stated, 0.5 * 10**-decimals)
+    decided = REPRODUCED if high < limit else NOT_REPRODUCED if low >= limit else OPEN
     why = (
         f"not the difference itself but its bounds: errors against float64 are {e:.2e} (online) "
         f"and {t:.2e} (torch), so the difference is between {low:.2e} and {high:.2e}"
@@ -146,25 +161,43 @@ def torch_ahead(evidence: Evidence, of: str, n: int) -> Finding:
     torch = evidence.protocol.baseline
     ratio = evidence.speed_ratio(torch, of, n)
     sides = sides_of(evidence.speed_ratios(torch, of, least=1))
-    decided = on_all([side_of(ratio)])
-    why = (
-        f"torch is {text(ratio)} as fast at N = {n}{too_close(decided)}; "
+    details = (
+        f"torch is {text(ratio)} as fast at N = {n}; "
         f"ahead at {sizes_on(ABOVE, sides)} of {len(sides)} sizes"
     )
-    return Finding.of(decided, ratio, why)
+    return Finding.of(_compare(evidence, ratio), ratio, details)
 
 
 def faster_at_every_size(evidence: Evidence, fast: str, slow: str) -> Finding:
     """Judge one variant over another at every size, each beside the published ratio."""
     every = {n: evidence.speed_ratio(fast, slow, n) for n in evidence.protocol.shapes}
-    decided = on_all(sides_of(every).values())
+    compared = _on_every_size(sides_of(every), stats.geometric_mean(every.values()))
     parts = []
     for n, ratio in every.items():
         source = evidence.published and evidence.published.speed_ratio(fast, slow, n)
         beside = f" (published {text(source)})" if source else ""
         parts.append(f"{text(ratio)} at N = {n}{beside}")
     smallest = min(every.values(), key=lambda ratio: ratio.log)
-    return Finding.of(decided, smallest, "; ".join(parts) + too_close(decided))
+    if compared.verdict == REPRODUCED:
+        compared = _compare(evidence, smallest)
+    return Finding.of(compared, smallest, "; ".join(parts))
+
+
+def _compare(evidence: Evidence, ratio: Estimate) -> Comparison:
+    """Compare a ratio with that of the source's own table, by its effect."""
+    published = evidence.published_value
+    return compare_effects(ratio.value, *ratio.bounds, published, neutral=1.0)
+
+
+def _on_every_size(sides: Mapping[int, str], mean: Estimate) -> Comparison:
+    """Judge a claim about every size; with an exception, its mean may still be as claimed."""
+    if BELOW in sides.values():
+        if mean.bounds[0] <= 1:
+            return Comparison(NOT_REPRODUCED, f"slower at {sizes_on(BELOW, sides)}")
+        return Comparison(PARTLY, f"not at every size: slower at {sizes_on(BELOW, sides)}")
+    if UNCLEAR in sides.values():
+        return Comparison(OPEN, f"too close to call at {sizes_on(UNCLEAR, sides)}")
+    return Comparison(REPRODUCED, "faster at every size")
 
 
 def text(ratio: Estimate) -> str:
@@ -196,22 +229,6 @@ def _sides(every: Mapping[int, tuple[float, float]]) -> dict[int, str]:
 def sides_of(every: Mapping[int, Estimate]) -> dict[int, str]:
     """Return size -> the side of 1 of its ratio."""
     return _sides({n: p_values([ratio]) for n, ratio in every.items()})
-
-
-def side_of(ratio: Estimate) -> str:
-    """Return the side of 1 of a single ratio."""
-    return sides_of({0: ratio})[0]
-
-
-def on_all(sides: Iterable[str]) -> str:
-    """Return the verdict on "every ratio is above 1", from the sides of the ratios."""
-    sides = set(sides)
-    return FAILS if BELOW in sides else INCONCLUSIVE if UNCLEAR in sides else HOLDS
-
-
-def too_close(decided: str) -> str:
-    """Return a clause that explains an inconclusive verdict; "" for the others."""
-    return ", too close to call" if decided == INCONCLUSIVE else ""
 
 
 def sizes_on(where: str, sides: Mapping[int, str]) -> str:

@@ -10,12 +10,15 @@ import pandas as pd
 
 from analysis import markdown as md
 from analysis import schema
-from analysis.claims.claim import NO_DATA
+from analysis.claims.reproduction import NO_DATA
 from analysis.frame import distinct
 
 
 class Line(NamedTuple):
-    """A claim beside its verdicts: `holds on h100 float32 and bfloat16; no data on h200`."""
+    """A claim beside its verdicts: `reproduced on h100 float32; open on h200 float32`.
+
+    `explained`: the anchor of its paragraph in docs/explanation/why_kernels_differ.md.
+    """
 
     claim: str
     statement: str
@@ -25,6 +28,7 @@ class Line(NamedTuple):
     measured: str
     verdict: str
     why: str
+    explained: str
 
 
 def lines(claims: pd.DataFrame, gpus: list[str]) -> tuple[list[Line], list[str]]:
@@ -60,6 +64,7 @@ def lines(claims: pd.DataFrame, gpus: list[str]) -> tuple[list[Line], list[str]]
                 f"{value or 'no single number'} ({first['gpu']}, {first['dtype']})",
                 _verdicts(own),
                 re.split(f"; [{''.join(schema.MARKS)}] ", first["why"])[0],
+                first["explained"],
             )
         )
     return judged, unjudged

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from analysis import claims, frame
-from analysis.claims.claim import HOLDS
+from analysis.claims.reproduction import OPEN
 from analysis.markdown import number, with_interval
 from analysis.report import trust, write
 from analysis.schema import UNRANKED
@@ -116,7 +116,7 @@ def test_claims_have_the_verdict_first_and_the_published_value_beside_it(written
     _, text = written(frame_of(oneflow_rows(), sweep="oneflow"))
     lines = section(text, "Published claims").splitlines()
     (line,) = [row for row in lines if "S3-a" in row]
-    assert line.startswith(f"- **{HOLDS} on h200 float32**: S3-a")
+    assert line.startswith(f"- **{OPEN} on h200 float32**: S3-a")
     assert "published 1.965" in line
 
 

@@ -73,10 +73,11 @@ def test_a_claim_has_the_verdicts_of_both_gpus_on_one_line():
     speeds = {"h100": 0.8, "h200": 1.25}
     both = [recorded({"triton_row": v}, "fused_softmax", g, **given) for g, v in speeds.items()]
     (line,) = (each for each in results.claim_list(pd.concat(both)).splitlines() if "S2-b" in each)
-    assert line.startswith("- **holds** (H100), **does not hold** (H200): S2-b, ")
-    assert ": published 1.083, H100 1.250 [" in line
+    assert line.startswith("- **partly** (H100), **not reproduced** (H200): “torch is ahead")
+    assert "published 1.08; H100 1.250 [" in line
+    assert line.endswith("[Why](explanation/why_kernels_differ.md#small-matrices)")
     last = results.summary(pd.concat(both)).splitlines()[-1]
-    assert "H100 1 holds, 0 do not hold, 13 stay open; H200 0 hold, 1 does" in last
+    assert "H100 1 partly, 13 no data; H200 1 not reproduced, 13 no data" in last
 
 
 @pytest.mark.parametrize("block", results.BLOCKS)
