@@ -47,7 +47,7 @@ def copy() -> str:
             )
             palette.save(target, dpi=drawn.info["dpi"], optimize=True, pnginfo=title)
     for path in SHOWN.glob("*/*.png"):
-        if f"{path.parent.name}/{path.stem}" not in SHOWN_FIGURES:
+        if path.parent.name != "why" and f"{path.parent.name}/{path.stem}" not in SHOWN_FIGURES:
             path.unlink()
     return f"{len(SHOWN_FIGURES)} figures copied"
 

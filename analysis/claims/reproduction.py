@@ -3,8 +3,9 @@
 The *effect* of a ratio is its distance from 1. A measured effect is as published if it differs by
 at most a fifth of the published effect, or by no more than the published number was rounded. Of a
 claim about every size, the share of sizes that are as claimed is compared: it may be a fifth below
-the share in the source's own table, but a table without an exception allows none. Boards, drivers and versions of torch differ between an article
-and us; an effect of the same direction and size is a reproduction nevertheless.
+the share in the source's own table, but a table without an exception allows none. Boards, drivers
+and versions of torch differ between an article and us; an effect of the same direction and size is
+a reproduction nevertheless.
 
 A verdict needs the whole interval: where its ends would get two verdicts, the claim is open.
 """

@@ -6,6 +6,8 @@ Limits: 32 warps for every N, so short rows leave most lanes idle. A row beyond 
 block (65536 float32 values) spills to local memory. The article reports that it cannot start
 beyond N = 131072 (triton 2.1.0); today's limit is Triton's largest tensor.
 Source: "Triton 入门: 比 Torch 快的 OnlineSoftmax" (Mizuno-Ai / wu-kan, Nov 2024).
+
+Why it is as fast as it is: docs/explanation/why_kernels_differ.md#registers-and-spills
 """
 
 import torch

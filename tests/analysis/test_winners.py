@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from analysis import claims, ranking
-from analysis.claims.claim import NO_DATA
+from analysis.claims.reproduction import NO_DATA
 from analysis.report import trust
 from analysis.schema import UNRANKED
 from analysis.stats import spread
