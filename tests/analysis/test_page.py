@@ -31,7 +31,7 @@ def test_nothing_may_be_loaded_and_only_own_scripts_run(tmp_path):
     documents = [link for link in links if not link.startswith("#")]
     assert sections
     assert documents
-    assert all(re.fullmatch(r"(\.\./)+[\w./]*", link) for link in documents), documents
+    assert all(re.fullmatch(r"(\.\./)+[\w./]*(#[\w-]+)?", link) for link in documents), documents
 
 
 def test_torch_is_drawn_as_the_control_of_rows_and_is_no_row(tmp_path):
