@@ -43,8 +43,8 @@ def draw(
     """
     over = "N" if (rows["rule"] != "").all() else "elements"
     rows = _with_stretches(rows.assign(x=rows[over]), over == "elements")
-    looks = rows.drop_duplicates("stretch").set_index("stretch")
-    look = looks["variant"].map(styles)
+    stretches = rows.drop_duplicates("stretch").set_index("stretch")
+    looks = stretches["variant"].map(styles)
     bands = [band for band in bands or _in_order(rows["band"]) if band in set(rows["band"])]
     by_band = (
         {"row": "band", "row_order": bands}
@@ -56,8 +56,8 @@ def draw(
         "col_order": _in_order(rows.sort_values("gpu", kind="stable")["panel"]),
         "hue": "stretch",
         "style": "stretch",
-        "palette": {name: of_line.colour for name, of_line in look.items()},
-        "markers": {name: of_line.marker for name, of_line in look.items()},
+        "palette": {stretch: look.colour for stretch, look in looks.items()},
+        "markers": {stretch: look.marker for stretch, look in looks.items()},
         "legend": False,
         "facet_kws": {"sharey": "row" if len(bands) > 1 else True, "despine": False},
     }
@@ -65,7 +65,7 @@ def draw(
     if over == "elements":
         grid = sns.relplot(named, x="x", y="y", kind="scatter", s=24, linewidth=0.4, **shared)
     else:
-        dashes = (looks["origin"] == "published").map({True: (3, 1.5), False: ""})
+        dashes = (stretches["origin"] == "published").map({True: (3, 1.5), False: ""})
         grid = sns.relplot(
             named,
             x="x",
@@ -121,34 +121,39 @@ def finish(
     figure = style.finish(
         grid.figure, height, finding, about, facts, (0.6, room + 0.06), (room + 0.25, GAP)
     )
-    ends_of = {}
+    ends = {}
     for (band, panel), axes in axes_of.items():
         inside = rows[(rows["band"] == band) & (rows["panel"] == panel)]
-        ends = []
-        for name, part in inside[inside["variant"].isin(names)].groupby("variant"):
-            shown = part if over == "elements" else part[part["x"] == part["x"].max()]
-            last = shown["y"].median()
-            ends.append(labels.End(name, last, *styles[name]))
-        for name, part in roofs.get((band, panel), rows[:0].assign(name="")).groupby("name"):
-            if len(part) > 1 and part["y"].nunique() == 1:  # a limit at every size
-                axes.axhline(part["y"].iloc[0], linestyle=(0, DASHES[name]), **ROOF)
-            elif over == "N" and len(part) > 1:
-                part = _with_stretches(
-                    part.assign(band=band, panel=panel, variant=name, origin=""), False
-                )
-                line = {"units": "stretch", "estimator": None, "linestyle": (0, DASHES[name])}
-                sns.lineplot(part, x="x", y="y", ax=axes, **line, **ROOF)
-            else:
-                sns.scatterplot(part, x="x", y="y", ax=axes, marker="_", legend=False, **DASH)
-            last = part.loc[part["x"].idxmax(), "y"]
-            ends.append(labels.End(name, last, ROOF["color"], "", (0, DASHES[name])))
-        ends_of[axes] = ends
+        named = inside[inside["variant"].isin(names)]
+        at_end = named["x"] == named.groupby("variant")["x"].transform("max")
+        heights = named[at_end | (over == "elements")].groupby("variant")["y"].median()
+        ends[axes] = [labels.End(name, y, *styles[name]) for name, y in heights.items()]
+        if (band, panel) in roofs:
+            ends[axes] += _draw_roofs(axes, roofs[band, panel], over)
     if lowest is not None:
         grid.set(ylim=(lowest, None))
-    for axes, ends in ends_of.items():
-        labels.write(axes, ends)
+    for axes, names_at_ends in ends.items():
+        labels.write(axes, names_at_ends)
     grid.set_axis_labels("N (columns)" if over == "N" else "M·N (elements)", "")
     return figure
+
+
+def _draw_roofs(axes: Axes, roofs: pd.DataFrame, over: str) -> list[labels.End]:
+    """Draw rooflines as lines, or as dashes where there is nothing to join; return their names."""
+    ends = []
+    for name, part in roofs.groupby("name"):
+        dashes = (0, DASHES[name])
+        if len(part) > 1 and part["y"].nunique() == 1:  # a limit at every size
+            axes.axhline(part["y"].iloc[0], linestyle=dashes, **ROOF)
+        elif over == "N" and len(part) > 1:
+            part = part.assign(band="", panel="", variant=name, origin="")
+            line = {"units": "stretch", "estimator": None, "linestyle": dashes}
+            sns.lineplot(_with_stretches(part, False), x="x", y="y", ax=axes, **line, **ROOF)
+        else:
+            sns.scatterplot(part, x="x", y="y", ax=axes, marker="_", legend=False, **DASH)
+        last = part.loc[part["x"].idxmax(), "y"]
+        ends.append(labels.End(name, last, ROOF["color"], "", dashes))
+    return ends
 
 
 def _draw_unnamed(axes: Axes, unnamed: pd.DataFrame, over: str) -> None:

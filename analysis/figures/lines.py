@@ -101,9 +101,8 @@ def draw_gain(selection: Selection) -> Figure:
         return style.nothing(selection, "Gain over torch")
     rows = rows[rows["rule"] == rows.groupby("rule")["N"].nunique().idxmax()]
     rows = rows.assign(panel=_gpu_titles(rows))
-    mean = rows.groupby("variant")["speedup"].median().sort_values(ascending=False)
-    wins = rows.loc[rows["in_best_set"], "variant"].value_counts().reindex(mean.index, fill_value=0)
-    names = [*wins.sort_values(ascending=False, kind="stable").index[:GAINERS]]
+    order = rows.groupby("variant").agg({"in_best_set": "sum", "speedup": "median"})
+    names = [*order.sort_values(["in_best_set", "speedup"], ascending=False).index[:GAINERS]]
     rows = rows[rows["variant"].isin(names)]
     rows["saved_us"] = rows["time_us"] * (rows["speedup"] - 1)
     bands = {value: NAMES[value] for value in ("speedup", "saved_us")}
@@ -173,11 +172,13 @@ def _sentence(words: str) -> str:
 def _gpu_titles(rows: pd.DataFrame) -> pd.Series:
     """Return the name of each row's GPU, with a mark where only some GPUs have rows of older code.
 
-    Where all have, the small print says it once.
+    Where all have, the small print says it once. GPUs of one name have their short names, too.
     """
     own = rows.loc[rows["origin"] != "published", "stale"] == "true"
+    titles = {gpu: style.gpu_title(part, own.all()) for gpu, part in rows.groupby("gpu")}
+    counts = pd.Series(titles).value_counts()
     return rows["gpu"].map(
-        {gpu: style.gpu_title(part, own.all()) for gpu, part in rows.groupby("gpu")}
+        {gpu: title if counts[title] == 1 else f"{title}, {gpu}" for gpu, title in titles.items()}
     )
 
 
@@ -198,7 +199,7 @@ def _with_ends(rows: pd.DataFrame, value: str) -> pd.DataFrame:
 
 def _rooflines(rows: pd.DataFrame, value: str) -> pd.DataFrame:
     """Return the rooflines of a panel: `name`, `x`, and the median `y` of the rows there."""
-    over = "N" if (rows.get("rule", "M") != "").all() else "elements"
+    over = "N" if (rows["rule"] != "").all() else "elements"
     published = (rows["origin"] == "published").all()
     rates = {
         "data sheet" if published else "copy": rows["roof_gbps"],

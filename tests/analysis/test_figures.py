@@ -195,6 +195,14 @@ def test_gpus_stand_side_by_side_with_one_axis_and_mark_older_code(tables):
     assert title(figure).startswith("triton_persistent is the fastest")
 
 
+def test_two_gpus_of_one_name_have_a_panel_each(tables):
+    rows = [r for gpu in ("h200", "h200_b") for r in synthetic.sweep_rows(gpu=gpu, gpu_name="X")]
+    every = select(ranked(rows), tables)
+    part = every._replace(rows=every.rows[every.rows["gpu"] != "a100"].query("table == ''"))
+    titles = [axes.get_title(loc="left") for axes in lines.draw_over_n(part, RATE).axes]
+    assert titles == ["X, h200", "X, h200_b"]
+
+
 def test_the_hero_shows_the_m_with_the_most_of_its_kernels_on_both_gpus(tables):
     wrong = synthetic.row(variant="peer_quack", N=512, status="incorrect")
     rows = [
