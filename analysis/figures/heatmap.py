@@ -205,7 +205,8 @@ def _heat(axes: Axes, ratios: pd.DataFrame, widest: float, texts: pd.DataFrame |
 def _colour_bar(axes: Axes, widest: float) -> None:
     """Draw the scale of the colours right of the panel."""
     ticks = [1 / widest, widest**-0.5, 1, widest**0.5, widest]
-    place = axes.inset_axes([1.01, 0, 0.012, 1])
+    columns = axes.get_gridspec().ncols
+    place = axes.inset_axes([1 + 0.01 * columns, 0, 0.012 * columns, 1])
     bar = axes.figure.colorbar(axes.collections[0], cax=place, extend="both")
     bar.set_ticks(np.log(ticks), labels=[f"{tick:.2g}x" for tick in ticks])
     bar.outline.set_visible(False)

@@ -1,11 +1,14 @@
 """Fixtures shared by the tests of analysis."""
 
+import sys
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from analysis import published
+from analysis import panels, published
 from measure import ROOT
+from tests.analysis import synthetic
 
 # The same examples in every run, so that a failure is one of the code.
 EXAMPLES = settings(derandomize=True, deadline=None, database=None, max_examples=60)
@@ -22,3 +25,19 @@ TEXTS = st.text(
 def tables():
     """The published tables."""
     return published.load(ROOT / "data/published")
+
+
+@pytest.fixture
+def chosen(tables):
+    """Function that selects some rows of the H200 in float32."""
+    return lambda rows, **options: panels.select(
+        synthetic.ranked(rows, **options), tables, "h200", "float32", "online_softmax"
+    )
+
+
+@pytest.fixture(autouse=True)
+def figures_closed():
+    """pyplot keeps every figure until it is closed."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

@@ -1,31 +1,17 @@
-"""Figures and their files, also of rows that are few, failed, flagged, or published."""
+"""Lines over N and dots, of rows that are few, failed, flagged, or published."""
 
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
-from matplotlib import pyplot as plt
 
-from analysis import compare, palette
-from analysis.figures import heatmap, labels, lines, style, write
+from analysis import palette
+from analysis.figures import heatmap, labels, lines, style
 from analysis.panels import CONTROL, select, with_controls
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of, ranked
 
 SET, TIME, RATE = ("float32", "online_softmax"), "time_us", "throughput_gbps"
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
-@pytest.fixture
-def chosen(tables):
-    """Function that selects some rows of the H200."""
-    return lambda rows, **options: select(ranked(rows, **options), tables, "h200", *SET)
 
 
 def beside_torch(**columns):
@@ -249,85 +235,12 @@ def test_published_stands_beside_measured_with_the_ratios_of_both(tables):
     assert published.get_ydata()[0] == pytest.approx(26.4 / 9.66, rel=0.01)
 
 
-def cells(axes):
-    return [text.get_text() for text in axes.texts]
-
-
-def test_the_heat_map_tells_failed_not_measured_and_equal_apart(chosen):
-    rows = [beside_torch(N=n) for n in (256, 512)]
-    rows += [synthetic.with_speedup(1.0, variant="triton_fused", N=256)]
-    rows += [synthetic.row(variant="triton_fused", N=512, status="compile_error")]
-    rows += [synthetic.with_speedup(0.25, variant="triton_tiled", N=256, flags="throttled")]
-    figure = heatmap.draw_speedup(chosen(rows))
-    axes = figure.axes[0]
-    assert cells(axes) == ["1.00", "1.00", "1.00", "0.25†", "2.00", "2.00", "compile"]
-    assert [text.get_fontweight() for text in axes.texts] == ["normal"] * 4 + ["bold"] * 2 + [
-        "normal"
-    ]
-    times, failed = (mesh.get_array() for mesh in axes.collections[:2])
-    assert (times.count(), failed.count()) == (6, 1)  # one of 8 was not measured
-    colours = axes.collections[0].to_rgba(np.log([1.0, 2.0]))
-    white = np.array([1.0, 1.0, 1.0])
-    assert all(np.abs(colour[:3] - white).max() > 0.1 for colour in colours)
-
-
-def test_a_heat_map_of_thousands_of_cells_is_one_picture_without_numbers(chosen):
-    rows = synthetic.sweep_rows([16 * n for n in range(1, 301)])
-    axes = heatmap.draw_speedup(chosen(rows)).axes[0]
-    assert len(rows) > heatmap.FEW_CELLS
-    assert axes.collections[0].get_rasterized()
-    assert not cells(axes)
-    assert len(axes.get_xticklabels()) <= heatmap.LABELS
-
-
-def test_the_heat_map_names_m_and_n_where_no_rule_gives_m(chosen):
-    shapes = (786432, 128), (2**17, 768), (96, 1000)
-    axes = heatmap.draw_speedup(chosen([synthetic.row(M=m, N=n) for m, n in shapes])).axes[0]
-    assert [tick.get_text() for tick in axes.get_xticklabels()] == [
-        "96x1000",
-        "131072x768",
-        "786432x128",
-    ]
-
-
-def test_the_grid_has_the_least_lead_hatches_torch_alone_and_leaves_the_rest_white(tables):
-    rows = synthetic.with_speedups(
-        {"a": 1.5, "b": 1.2}, [256, 300]
-    )  # one cell, of which 1.10 is less
-    rows += synthetic.with_speedups({"a": 1.32, "b": 1.2}, [400])
-    rows += synthetic.with_speedups({"a": 1.5, "b": 1.65}, [2048])
-    rows += synthetic.with_speedups({"a": 1.5}, [65536])  # beside torch alone
-    rows += synthetic.with_speedups({"b": 0.8, "a": 0.5}, [2**20])  # torch is the best rival
-    figure = heatmap.draw_grid(select(ranked(rows), tables, "h200"))
-    axes = figure.axes[0]
-    assert cells(axes) == ["1.10", "0.91", "0.50"]
-    (hatched,) = axes.patches
-    columns = [tick.get_text() for tick in axes.get_xticklabels()]
-    assert columns[int(hatched.get_x())] == "2¹⁶"
-    assert title(figure) == (
-        "a leads or ties at 3 of 5 sizes with a rival; elsewhere it takes up to 2.0 times as long"
-    )
-
-
-def test_changes_of_a_comparison_are_cells_with_signs():
-    point = {"gpu": "h200", "op": "softmax", "dtype": "float32", "distribution": "normal"}
-    changes = pd.DataFrame({"variant": list("abc"), "ratio": [0.5, 1.02, math.nan]})
-    changes["change"] = [compare.SLOWER, compare.SAME, compare.BROKE]
-    changes["failed"] = [True, False, True]
-    changes = changes.assign(low=changes["ratio"] * 0.95, high=changes["ratio"] * 1.05)
-    changes = changes.assign(M=4, N=8, **point).set_index([*point, "M", "N", "variant"])
-    figure = heatmap.draw_changes(changes)
-    assert cells(figure.axes[0]) == ["0.50▼", "1.02", "broke"]
-    assert [text.get_fontweight() for text in figure.axes[0].texts][:2] == ["bold", "normal"]
-    assert "1 broke, 1 slower, 1 same of 3 points" in title(figure)
-
-
 def test_rows_without_a_time_are_said(chosen):
     failed = chosen([synthetic.row(variant=name, status="crash") for name in synthetic.VARIANTS])
     figures = [lines.draw_over_n(failed, TIME), lines.draw_gain(failed), lines.draw_hero(failed)]
     assert all("no timed rows" in title(figure) and not figure.axes for figure in figures)
     figure = heatmap.draw_speedup(failed)
-    assert (title(figure), cells(figure.axes[0])) == ("No kernel has a time", ["crash"] * 10)
+    assert (title(figure), sorted(names(figure.axes[0]))) == ("No kernel has a time", ["crash"])
     assert "10 crash" in texts(figure)
 
 
@@ -359,65 +272,3 @@ def test_torch_becomes_a_row_that_does_not_compete_where_it_is_not_timed(chosen)
     failed = frame_of([beside_torch(status="timeout", time_us="", torch_us="")])
     beside = frame_of([beside_torch(), beside_torch(variant="torch_softmax")])
     assert all(with_controls(rows) is rows for rows in (failed, beside))
-
-
-def test_the_files_of_a_gpu_are_the_same_twice(tables, tmp_path):
-    rows = synthetic.oneflow_rows()
-    frame = frame_of([*rows, *(row | {"gpu": "cpu"} for row in rows)], "oneflow")
-    first, second = (write.write(frame, tables, "h200", tmp_path / folder) for folder in "ab")
-    assert {path.stem for path in first} == {"float32_oneflow_time", "float32_oneflow_speedup"}
-    assert sorted((tmp_path / "a/h200").iterdir()) == sorted(first)
-    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
-    assert {path.read_bytes()[:5] for path in first} == {b"\x89PNG\r", b"<?xml"}
-    # text stays text
-    svg = (tmp_path / "a/h200/float32_oneflow_time.svg").read_text(encoding="utf-8")
-    assert "cuda_oneflow</text>" in svg
-    # times of a CPU stand beside no GPU's, and its throughput in its own folder
-    cpu = write.write(frame, tables, "cpu", tmp_path)
-    kinds = ("time", "throughput", "speedup")
-    assert {path.stem for path in cpu} == {f"float32_oneflow_{kind}" for kind in kinds}
-    shared = write.write(frame, tables, write.ALL, tmp_path)
-    kinds = ("throughput", "gain", "published")
-    expected = {"hero", "softmax_grid", *(f"float32_oneflow_{kind}" for kind in kinds)}
-    assert {path.stem for path in shared} == expected
-    write.write(frame[frame["gpu"] == "cpu"], tables, write.ALL, tmp_path)
-    assert "no timed rows" in (tmp_path / "all/hero.svg").read_text(encoding="utf-8")
-    assert write.write(frame, tables, "h100", tmp_path) == []
-
-
-def test_a_gpu_that_stands_beside_no_other_has_its_throughput(tables, tmp_path):
-    frame = frame_of(synthetic.sweep_rows([64, 128, 256], ["torch_softmax", "a"]), "mine")
-    written = write.write(frame, tables, "h200", tmp_path)
-    kinds = ("time", "throughput", "speedup")
-    assert {path.stem for path in written} == {f"float32_mine_{kind}" for kind in kinds}
-
-
-def test_one_size_is_no_line(tables, tmp_path):
-    frame = frame_of(synthetic.sweep_rows([64], ["torch_softmax", "a"]), "mine")
-    written = write.write(frame, tables, "h200", tmp_path)
-    assert {path.stem for path in written} == {"float32_mine_speedup"}
-
-
-def test_a_name_is_text_and_no_formula(tables, tmp_path):
-    r"""A broken formula would end the drawing; `$\frac{` may be in any text of a table."""
-    name = r"NVIDIA $\frac{ _^$ H200"
-    table = frame_of(synthetic.sweep_rows(gpu_name=name, driver="$x^"))
-    written = write.write(table, tables, "h200", tmp_path)
-    svgs = [path.read_text(encoding="utf-8") for path in written if path.suffix == ".svg"]
-    assert len(svgs) >= 2
-    assert all(name.removeprefix("NVIDIA ") in svg and "$x^" in svg for svg in svgs)
-
-
-def test_a_figure_that_cannot_be_drawn_costs_no_other(tmp_path, capsys):
-    drawings = {
-        "good": lambda: style.finish(plt.figure(), 1, "a title"),
-        "bad": lambda: 1 / 0,
-        "last": lambda: style.finish(plt.figure(), 1, "a title"),
-    }
-    written = write.draw(drawings, tmp_path)
-    assert [path.name for path in written] == ["good.svg", "good.png", "last.svg", "last.png"]
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "no figure bad, as drawing it failed: ZeroDivisionError" in said
-    assert write.draw({"bad": lambda: 1 / 0}, tmp_path / "none") == []
-    assert (tmp_path / "none").is_dir()
