@@ -52,7 +52,7 @@ def lines(claims: pd.DataFrame, gpus: list[str]) -> tuple[list[Line], list[str]]
         place = own["gpu"].map(gpus.index)
         own = own.assign(other_dtype=~own["dtype"].isin(table["dtype"]), place=place)
         first = own.sort_values(["place", "other_dtype"], kind="stable").iloc[0]
-        value = md.with_interval(*first[["value", "low", "high"]])
+        value = md.number(first["value"], 3)
         published = first["published_value"]
         judged.append(
             Line(

@@ -17,9 +17,10 @@ CONTEST = ["origin", "gpu", "op", "dtype"]
 READING = (
     "Each line counts the shapes at which a rival besides torch was timed. “Fastest” means the "
     "fastest kernel, or a tie with it: less than 1 % slower, or not significantly slower. Over "
-    "torch: the geometric mean of the fastest kernel at these shapes, in a CUDA graph and, if they "
+    "torch: the geometric mean of the fastest kernel at these shapes in a CUDA graph, and, if they "
     "were timed, in eager calls. Of the limit: its median share of the roofline, such as a copy of "
-    "the same bytes. One kernel for all: what the best single choice costs at its worst shape."
+    "the same bytes. Worst loss: if one kernel must serve every shape, how far the safest choice "
+    "falls behind the fastest at its worst shape."
 )
 FACTS = ["gpu_name", "gpu_uuid", *schema.VERSIONS, *schema.BASELINE_STATE, "python"]
 FACTS += ["git_commit", "uncommitted_code", "date"]
@@ -119,7 +120,7 @@ def answers(ranks: pd.DataFrame, sizes: pd.DataFrame) -> pd.DataFrame:
         line += [md.percent(limit), regret(part)] if len(first) else ["", ""]
         lines.append([*line, shapes])
     heads = ["GPU, operation, type", "fastest at", "over torch", "eager", "of the limit"]
-    heads += ["one kernel for all: at most behind", "shapes with a rival"]
+    heads += ["if you pick one: worst loss", "shapes with a rival"]
     return pd.DataFrame(lines, columns=heads)
 
 

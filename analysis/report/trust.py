@@ -34,7 +34,7 @@ class Finding(NamedTuple):
 
 def findings(rows: pd.DataFrame, unranked: Collection[str]) -> list[Finding]:
     """Return the findings on some measurements; `unranked`: the flags that exclude a row."""
-    found = {
+    results = {
         ("Torch against itself", "aa.csv"): _a_a(rows),
         ("From process to process", "processes.csv"): _between(rows),
         ("Cold cache", "cold.csv"): _cold(once(rows[rows["found_in_l2"].notna()])),
@@ -45,7 +45,7 @@ def findings(rows: pd.DataFrame, unranked: Collection[str]) -> list[Finding]:
     }
     return [
         Finding(title, text, table.map(lambda x: f"{x:.3g}" if isinstance(x, float) else x), file)
-        for (title, file), (text, table) in found.items()
+        for (title, file), (text, table) in results.items()
         if text
     ]
 
@@ -74,7 +74,7 @@ def _a_a(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     names = {"short": f"torch_up_to_{spread.SHORT_US}_us", "excludes": "intervals_without_1"}
     columns = {"off": ["size", "median", "max"], "excludes": "mean", "widened": "max"}
     groups = aa.rename(columns=names).groupby(["gpu", "origin", "op", names["short"]])
-    table = groups.agg({names.get(name, name): of for name, of in columns.items()})
+    table = groups.agg({names.get(name, name): way for name, way in columns.items()})
     return text, table.set_axis(["_".join(name) for name in table], axis=1).reset_index()
 
 
@@ -104,8 +104,8 @@ def _cold(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 def _flags(rows: pd.DataFrame, unranked: Collection[str]) -> tuple[str, pd.DataFrame]:
     flagged = rows.assign(flag=rows["flags"].str.split()).explode("flag").dropna(subset="flag")
     counts = flagged["flag"].value_counts()
-    others = {reason: int((rows["unranked_by"] == reason).sum()) for reason in EXCLUDED}
-    excluded = int((rows["unranked_by"] != "").sum()) - sum(others.values())
+    by_rows = {reason: int((rows["unranked_by"] == reason).sum()) for reason in EXCLUDED}
+    excluded = int((rows["unranked_by"] != "").sum()) - sum(by_rows.values())
     text = (
         f"The machine marks rows that deserve a second look: "
         f"{md.counts(flagged['flag'], list(counts.index)) or 'none here'}. "
@@ -113,7 +113,7 @@ def _flags(rows: pd.DataFrame, unranked: Collection[str]) -> tuple[str, pd.DataF
     if unranked:
         text += f"Rows with {' or '.join(unranked)} are left out of the ranking: "
         text += f"{md.counted(excluded, 'row')} here."
-    for reason, count in others.items():
+    for reason, count in by_rows.items():
         text += f" {md.counted(count, 'row')}: {EXCLUDED[reason]}." if count else ""
     table = flagged.groupby(["flag", "gpu", "op", "dtype"]).size().rename("rows").reset_index()
     return text, table.assign(meaning=table["flag"].map(lambda flag: schema.FLAGS[flag].meaning))
@@ -122,7 +122,9 @@ def _flags(rows: pd.DataFrame, unranked: Collection[str]) -> tuple[str, pd.DataF
 def _failures(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     rows = rows[(rows["status"] != "ok") | rows["flags"].str.contains(r"\bedge_cases\b")]
     rows = rows.assign(status=rows["status"].replace("ok", "wrong on special values"))
-    rows["reason"] = rows["message"].str.replace(r"^[MN] = \d+: ", "", regex=True)
+    rows["reason"] = rows["message"].str.replace(
+        r"^(repeated from replicate \d+: )?([MN] = \d+: )?", "", regex=True
+    )
     # messages that differ in their numbers have one reason; the first message stands for all
     alike = rows["reason"].str.replace(r"\d[\d.e+-]*", "#", regex=True)
     groups = rows.groupby(["status", alike.rename("alike")])

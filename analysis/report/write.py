@@ -92,10 +92,10 @@ def profile(ranks: pd.DataFrame) -> pd.DataFrame:
     lines = []
     for key, part in ranks.groupby(["gpu", "op", "dtype", "sweep"], sort=True):
         for name, behind in ranking.profile(part).items():
-            known = behind.dropna()
-            near = [f"{ranking.within(known, percent):.3f}" for percent in (1, 4)]
-            at = "x".join(map(str, known.idxmax()[-2:]))
-            lines.append([*key, name, len(known), *near, f"{known.max():.4g}", at])
+            timed = behind.dropna()
+            near = [f"{ranking.within(timed, percent):.3f}" for percent in (1, 4)]
+            shape = "x".join(map(str, timed.idxmax()[-2:]))
+            lines.append([*key, name, len(timed), *near, f"{timed.max():.4g}", shape])
     heads = ["gpu", "op", "dtype", "sweep", "variant", "matrices"]
     heads += ["within_1_percent", "within_4_percent", "worst", "at"]
     return pd.DataFrame(lines, columns=heads)

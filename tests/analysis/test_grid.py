@@ -7,38 +7,38 @@ from analysis.report import grid
 from tests.analysis.synthetic import ranked, with_speedups
 
 
-def cell(speeds, sizes=(1024,), **given):
+def cell(speeds, sizes=(1024,), **columns):
     """The only cell of the grid of these rows."""
-    rows = with_speedups(speeds, sizes, **given)
+    rows = with_speedups(speeds, sizes, **columns)
     (only,) = grid.grids(ranking.over_sweeps(ranked(rows)))
-    ((found,),) = only.lines.values()
-    return found
+    ((only_cell,),) = only.lines.values()
+    return only_cell
 
 
 def test_a_lead_is_the_speed_over_the_second_best_not_over_torch():
-    found = cell({"frontier": 3.0, "peer_quack": 2.4, "peer_liger": 2.0})
-    assert (found.kernel, found.lead, found.shade) == ("frontier", "1.25", "lead2")
-    assert found.example == "1024x1024"
-    assert "the next (peer_quack)" in found.summary
+    race = cell({"frontier": 3.0, "peer_quack": 2.4, "peer_liger": 2.0})
+    assert (race.kernel, race.lead, race.shade) == ("frontier", "1.25", "lead2")
+    assert race.example == "1024x1024"
+    assert "the next (peer_quack)" in race.summary
 
 
 def test_a_tie_has_no_lead():
-    found = cell({"frontier": 2.0, "peer_quack": 1.995, "peer_liger": 1.5})
-    assert (found.lead, found.shade) == ("tie", "tie")
-    assert "frontier ties with peer_quack" in found.summary
+    race = cell({"frontier": 2.0, "peer_quack": 1.995, "peer_liger": 1.5})
+    assert (race.lead, race.shade) == ("tie", "tie")
+    assert "frontier ties with peer_quack" in race.summary
 
 
 def test_without_a_rival_besides_torch_no_kernel_is_named():
-    found = cell({"frontier": 2.0})
-    assert (found.kernel, found.shade) == ("", "alone")
-    assert "only torch was timed beside it" in found.summary
+    race = cell({"frontier": 2.0})
+    assert (race.kernel, race.shade) == ("", "alone")
+    assert "only torch was timed beside it" in race.summary
 
 
 def test_a_cell_has_the_sizes_up_to_the_next_power_of_four():
     speeds = {"frontier": 2.0, "peer_quack": 1.0}
-    found = cell(speeds, [1024, 2000, 4095])
-    assert "3 sizes such as" in found.summary
-    assert found.lead == "2.00"
+    race = cell(speeds, [1024, 2000, 4095])
+    assert "3 sizes such as" in race.summary
+    assert race.lead == "2.00"
     (only,) = grid.grids(ranking.over_sweeps(ranked(with_speedups(speeds, [1023, 1024, 2**21]))))
     assert only.columns == ["256", "1K", "1M"]
     assert list(only.lines) == ["1K"]

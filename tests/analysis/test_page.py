@@ -35,8 +35,8 @@ def test_nothing_may_be_loaded_and_only_own_scripts_run(tmp_path):
 
 
 def test_torch_is_drawn_as_the_control_of_rows_and_is_no_row(tmp_path):
-    given = {"time_us": 10.0, "torch_us": 20.0, "of_copy": 0.5, "of_meet": 0.8}
-    rows = [synthetic.with_speedup(2.0, variant="triton_row", **given)]
+    times = {"time_us": 10.0, "torch_us": 20.0, "of_copy": 0.5, "of_meet": 0.8}
+    rows = [synthetic.with_speedup(2.0, variant="triton_row", **times)]
     data = data_of(made.page(frame_of(rows), tmp_path))
     assert [line["variant"] for line in data["rows"]] == ["triton_row"]
     ranks = {

@@ -58,10 +58,10 @@ def test_a_run_of_one_sweep_is_one_page_that_opens_with_the_answer(online):
 
 def test_one_line_answers_and_a_cell_per_shape(online):
     _, text = online
-    found = cells(section(text, "Answer"), "h200, softmax, float32")
-    assert found[1].startswith("triton_persistent 10/10, ")
-    assert found[5].startswith("triton_persistent: 0.")
-    assert found[6] == "10 of 10"
+    line = cells(section(text, "Answer"), "h200, softmax, float32")
+    assert line[1].startswith("triton_persistent 10/10, ")
+    assert line[5].startswith("triton_persistent: 0.")
+    assert line[6] == "10 of 10"
     line = cells(section(text, "Your shape"), "1K")
     assert line[-1] == "triton_persistent tie"
 
@@ -133,8 +133,8 @@ def test_a_row_that_is_wrong_on_special_values_ranks_with_a_mark(written):
 def test_faults_that_differ_in_numbers_have_one_line():
     faults = {64: "N = 64: a row needs 256 bytes", 128: "N = 128: a row needs 512 bytes"}
     rows = [synthetic.row(N=n, status="unsupported", message=text) for n, text in faults.items()]
-    found = {each.title: each for each in trust.findings(frame_of(rows), UNRANKED)}
-    (line,) = found["Failures"].table.to_numpy().tolist()
+    findings = {finding.title: finding for finding in trust.findings(frame_of(rows), UNRANKED)}
+    (line,) = findings["Failures"].table.to_numpy().tolist()
     assert line == ["unsupported", 2, "triton_online", "64 … 128", "a row needs 256 bytes"]
 
 

@@ -10,7 +10,7 @@ from tests.analysis import synthetic
 from tests.browser import chromium, made
 from tools import results
 
-expect.set_options(timeout=30_000)  # as all other calls of Playwright have
+expect.set_options(timeout=30_000)  # that of all other calls of Playwright
 
 
 @pytest.fixture(scope="session")
@@ -42,23 +42,23 @@ def opened(browser, report):
     with ExitStack() as stack:
         heard: list[str] = []
         asked: set[str] = set()
-        given: set[str] = set()
+        opened_files: set[str] = set()
 
-        def open_page(width=1440, height=900, path=report, asks="", **how):
-            context = browser.new_context(viewport={"width": width, "height": height}, **how)
+        def open_page(width=1440, height=900, path=report, asks="", **options):
+            context = browser.new_context(viewport={"width": width, "height": height}, **options)
             stack.callback(context.close)
             page = context.new_page()
             page.on("console", lambda message: heard.append(f"{message.type}: {message.text}"))
             page.on("pageerror", lambda error: heard.append(f"error: {error}"))
             page.on("request", lambda request: asked.add(request.url.split("#")[0]))
-            given.add(path.as_uri())
+            opened_files.add(path.as_uri())
             # A question asked of a document that is open would race with what its script writes.
             page.goto(path.as_uri() + asks)
-            if how.get("java_script_enabled", True):
+            if options.get("java_script_enabled", True):
                 page.wait_for_selector(".js")  # the script has read its data
                 page.evaluate("new Promise(requestAnimationFrame)")  # and chosen the first chart
             return page
 
         yield open_page
         assert heard == []
-        assert asked == given
+        assert asked == opened_files

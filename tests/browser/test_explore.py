@@ -3,13 +3,31 @@
 import itertools
 import re
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
 from tests.analysis import synthetic
+from tests.analysis.test_panels import SIGHTS, lab
 from tests.browser import made
 
 pytestmark = pytest.mark.xdist_group("browser")
+
+
+# The colour and marker of each coloured line, in every chart.
+LOOKS = """() => {
+  const chart = document.querySelector("#chooser [name=chart]");
+  const hex = (colour) =>
+    "#" + colour.match(/\\d+/g).map((part) => (+part).toString(16).padStart(2, "0")).join("");
+  return [...chart.options].map((option) => {
+    chart.value = option.value;
+    chart.dispatchEvent(new Event("change", { bubbles: true }));
+    return [...document.querySelectorAll("#plot .line:not(.grey)")].map((line) => ({
+      name: line.dataset.label, colour: hex(getComputedStyle(line).color),
+      marker: line.querySelector(".mark").getAttribute("d"),
+    }));
+  });
+}"""
 
 
 def choose(page, gpu, label, metric):
@@ -32,7 +50,8 @@ def test_the_chart_shows_every_kernel_and_reads_its_values(opened):
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
     times = {v: synthetic.time_us(v, 1024, 512, 4) for v in synthetic.VARIANTS}
-    values = [each.split() for each in page.locator("#values span:not(.dot)").all_inner_texts()]
+    texts = page.locator("#values span:not(.dot)").all_inner_texts()
+    values = [text.split() for text in texts]
     assert [name for name, *_ in values] == sorted(times, key=times.get)
     assert {name: float(us) for name, us, _ in values} == pytest.approx(times, rel=6e-3)
     page.locator("#chart summary").click()
@@ -54,6 +73,26 @@ def test_coloured_lines_have_their_names_at_their_ends_and_no_two_overlap(opened
     assert sorted(names.all_text_contents()) == sorted(coloured)
     boxes = sorted(box["y"] for box in map(type(names).bounding_box, names.all()))
     assert all(below - above >= 13 for above, below in itertools.pairwise(boxes))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("sight", [name for name in SIGHTS if name != "usual"])
+def test_coloured_lines_differ_for_the_colour_blind(opened, recorded, sight, scheme):
+    """In every chart by the colour, or by the marker where colours look alike."""
+    page = opened(path=recorded[1], color_scheme=scheme)
+    charts = page.evaluate(LOOKS)
+    assert len(charts) > 20
+    alike = {
+        (first["name"], second["name"])
+        for lines in charts
+        for first, second in itertools.combinations(lines, 2)
+        if first["marker"] == second["marker"]
+        and np.linalg.norm(
+            lab(first["colour"], SIGHTS[sight]) - lab(second["colour"], SIGHTS[sight])
+        )
+        < 15
+    }
+    assert not alike
 
 
 def test_lines_join_only_measured_neighbours_of_one_m(opened, tmp_path):
@@ -153,9 +192,13 @@ def test_every_row_is_there_and_search_finds_those_with_all_words(opened):
     expect(count).to_have_text(f"{own} of {total} rows")
     page.locator("#filter [name=own]").uncheck()
     assert page.locator("#rows tbody tr").count() == total
-    for words, found in (("Triton_Row 1024x512 float32 a100", 1), ("crash", 1), ("no such row", 0)):
+    for words, count_of_rows in (
+        ("Triton_Row 1024x512 float32 a100", 1),
+        ("crash", 1),
+        ("no such row", 0),
+    ):
         page.locator("#filter [name=words]").fill(words)
-        assert count.inner_text().startswith(f"{found} of "), words
+        assert count.inner_text().startswith(f"{count_of_rows} of "), words
     page.locator("#filter [name=words]").fill("512")
     assert {text.split()[-1] for text in column(page, "M × N")} == {"512"}  # noqa: RUF001
 

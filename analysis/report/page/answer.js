@@ -7,8 +7,8 @@ function listed(names, joint = ", ") {
   const more = names.length - MOST_NAMED;
   return names.slice(0, MOST_NAMED).join(joint) + (more > 0 ? ` and ${more} more` : "");
 }
-const outcome = ({ no_winner, best }) =>
-  no_winner ? "no race" : (best.length > 1 ? "tie: " : "") + listed(best);
+const outcome = ({ gpu, no_winner, best }) =>
+  isCheck(gpu) ? "checked" : no_winner ? "no race" : (best.length > 1 ? "tie: " : "") + listed(best);
 
 // The kernels that win at all sizes that raced, or at each; `why` there was no race at any.
 function winner(near) {
@@ -39,12 +39,12 @@ function eagerFacts(size, row) {
   if (own === null) return "No eager call was timed here.";
   const speed = `${microseconds(own)} a call` + (torch === null ? "" : ` (torch ${number(torch)})`);
   if (own < UNLIKE * graph) return `Called eagerly: ${speed}; the GPU decides, as in a graph.`;
-  const timed = size.rows.filter((each) => each.eager_us !== null);
-  const [quickest] = timed.toSorted(by((each) => each.eager_us));
-  const torchWins = torch !== null && torch < own && torch <= quickest.eager_us;
-  const first = torchWins ? "torch" : quickest.variant;
-  const ahead = Math.min(torchWins ? torch : quickest.eager_us) * UNLIKE < own;
-  const but = ahead ? ` ${first} then takes less time${first === "torch" ? "" : `: ${microseconds(quickest.eager_us)}`}.` : "";
+  const timed = size.rows.filter((rival) => rival.eager_us !== null);
+  const [quickest] = timed.toSorted(by((rival) => rival.eager_us));
+  const torchWins = torch !== null && torch <= quickest.eager_us;
+  const least = torchWins ? torch : quickest.eager_us;
+  const name = torchWins ? "torch" : quickest.variant;
+  const but = least * UNLIKE < own ? ` Without a graph, ${name} takes less: ${microseconds(least)}.` : "";
   return `Called eagerly: ${speed}; the host decides, because it takes longer to submit a call ` +
     `than the GPU takes to run it.${but}`;
 }
@@ -53,8 +53,8 @@ function eagerFacts(size, row) {
 function lead(near, { names, why, depends }) {
   const [size] = near;
   if (why) return `${names[0]} was timed at ${sizeName(size)}, but ${why}.`;
-  if (depends) return near.map((each) => `${outcome(each)} at ${sizeName(each)}`).join("; ") + ".";
-  const raced = near.find((each) => !each.no_winner);
+  if (depends) return near.map((one) => `${outcome(one)} at ${sizeName(one)}`).join("; ") + ".";
+  const raced = near.find((one) => !one.no_winner);
   const tie = names.length > 1 ? "They differ by less than 1 %, or not significantly. " : "";
   const next = raced.rows.find((row) => !row.in_best_set);
   const where = near.length > 1 || !alike(raced, size) ? ` at ${sizeName(raced)}` : "";
@@ -97,6 +97,7 @@ function notice(question, sizes, near, names) {
   const measure = ["To measure exactly this on your GPU: ", command(question)];
   if (alike(closest, question))
     return closest.no_winner && !isCheck(question.gpu) ? ["To time every rival here: ", command(question)] : [];
+  if (isCheck(question.gpu)) return [`${sizeName(question)} was not checked; the nearest is ${sizeName(closest)}.`];
   const fault = `${sizeName(question)} was not measured`;
   if (!near.length)
     return [`${fault}, and the nearest measured N is off by more than ${FAR} times, so no kernel is `,
@@ -134,7 +135,7 @@ function answer(question) {
   const near = neighbours(sizes, question);
   const result = near.length ? winner(near) : { names: [], text: "" };
   const [size] = near;
-  const row = size?.rows.find((each) => each.variant === result.names[0]);
+  const row = size?.rows.find(({ variant }) => variant === result.names[0]);
   const check = isCheck(question.gpu);
   const exact = size && alike(size, question);
   say("#asked", `${question.op}, ${question.dtype}, ${sizeTitle(question)}, ${gpuName(question.gpu)}`);

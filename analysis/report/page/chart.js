@@ -6,19 +6,19 @@ const [LEFT, TOP, BOTTOM, HEIGHT] = [52, 22, 360, 405]; // pixels
 const NAMED = 6; // lines with a colour, torch among them
 const SLOWEST = 0.5; // the speed over torch below which the axis does not follow an outlier
 const LIMIT = { torch: "torch", limit: "the limit, such as a copy of the same bytes" };
-let drawn; // {over, sizes, lines, x, pointer, width, at} of the chart
+let drawn; // {over, sizes, lines, x, pointer, width, index} of the chart
 
 const chosen = () => METRICS[metric.value];
 const value = (row) => row[chosen().column];
 const text = (row) => chosen().write(value(row)) + row.mark;
-const shortened = (name, most) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
+const shortened = (name, length) => (name.length > length ? `${name.slice(0, length - 1)}…` : name);
 
 function axes(x, y, sizes, range, right, name) {
   const middle = { "text-anchor": "middle" };
-  const grid = ticks(...range).flatMap((at) => [
-    h("line", { class: "grid", x1: LEFT, x2: right, y1: y(at), y2: y(at) }),
-    h("text", { x: LEFT - 6, y: y(at) + 4, "text-anchor": "end" },
-      metric.value === "limit" ? percent(at) : String(at)),
+  const grid = ticks(...range).flatMap((tick) => [
+    h("line", { class: "grid", x1: LEFT, x2: right, y1: y(tick), y2: y(tick) }),
+    h("text", { x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end" },
+      metric.value === "limit" ? percent(tick) : String(tick)),
   ]);
   const powers = [...Array(40).keys()].filter((k) => 2 ** k >= sizes[0] && 2 ** k <= sizes[1]);
   const step = Math.ceil(powers.length / Math.max(2, (right - LEFT) / 38));
@@ -43,7 +43,7 @@ function segments(rows, sizes, over) {
 
 // The least and the largest value of the axis. What is further below torch is drawn at its edge.
 function extent(lines, limit) {
-  const values = [...lines.flatMap((line) => line.rows.map(value)), ...limit.map(([, at]) => at)];
+  const values = [...lines.flatMap((line) => line.rows.map(value)), ...limit.map(([, limited]) => limited)];
   const [least, most] = [Math.min(...values), Math.max(...values)];
   if (metric.value === "limit") return [0, most * 1.05];
   return [(metric.value === "torch" ? Math.max(least, SLOWEST) : least) / 1.15, most * 1.1];
@@ -72,26 +72,26 @@ function draw() {
   const [range, n] = [extent(lines, limit), [sizes[0] / 1.15, sizes.at(-1) * 1.15]];
   const x = scale(...n, LEFT, end, Math.log);
   const y = scale(...range, BOTTOM, TOP, range[0] ? Math.log : Number);
-  const at = (row) => [x(row[over]), y(Math.max(value(row), range[0]))];
+  const point = (row) => [x(row[over]), y(Math.max(value(row), range[0]))];
   const pointer = h("line", { class: "pointer", y1: TOP, y2: BOTTOM });
-  const what = `${metric.selectedOptions[0].text} over ${over}, ${gpu}, ${op}, ${dtype}, ${m}`;
-  plot.append(h("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": what },
+  const label = `${metric.selectedOptions[0].text} over ${over}, ${gpu}, ${op}, ${dtype}, ${m}`;
+  plot.append(h("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": label },
     ...axes(x, y, n, range, end, over === "N" ? "N (columns)" : "M·N (elements)"), pointer,
     h("polyline", { class: "roof", points: limit.map(([size, limited]) => [x(size), y(limited)]).join(" ") }),
     ...lines.toReversed().map(({ variant, rows, grey, dash }) => h("g",
       { class: grey ? "line grey" : "line", "data-label": variant, style: grey ? "" : paint(variant) },
       ...segments(rows, sizes, over).map((part) =>
-        h("polyline", { points: part.map(at).join(" "), "stroke-dasharray": grey ? "" : dash })),
-      ...rows.map((row) => marker(variant, at(row), grey ? 1.5 : 4)))),
-    ...names(lines, at, end, letters), ...askedMark(x, y, range, n, { gpu, op, dtype, over })));
+        h("polyline", { points: part.map(point).join(" "), "stroke-dasharray": grey ? "" : dash })),
+      ...rows.map((row) => marker(variant, point(row), grey ? 1.5 : 4)))),
+    ...names(lines, point, end, letters), ...askedMark(x, y, range, n, { gpu, op, dtype, over })));
   drawn = { over, sizes, lines, x, pointer, width };
   show(Math.floor(sizes.length / 2));
 }
 
 // The names of the coloured lines, at their ends.
-function names(lines, at, end, letters) {
+function names(lines, point, end, letters) {
   const named = lines.filter((line) => !line.grey);
-  const ends = named.map(({ rows }) => at(rows.at(-1)));
+  const ends = named.map(({ rows }) => point(rows.at(-1)));
   const heights = spread(ends.map(([, y]) => y), TOP, BOTTOM);
   return named.flatMap(({ variant }, i) => [
     h("line", { class: "grid", x1: ends[i][0] + 5, y1: ends[i][1], x2: end + 6, y2: heights[i] }),
@@ -103,19 +103,19 @@ function names(lines, at, end, letters) {
 // The shape of the question: a line at its N, and the estimate of its time if it was not measured.
 function askedMark(x, y, range, sizes, chart) {
   if (!asked || !comparable(asked, chart)) return [];
-  const at = chart.over === "N" ? asked.N : asked.M * asked.N;
-  if (at < sizes[0] || at > sizes[1]) return [];
+  const size = chart.over === "N" ? asked.N : asked.M * asked.N;
+  if (size < sizes[0] || size > sizes[1]) return [];
   const marks = [
-    h("line", { class: "asked", x1: x(at), x2: x(at), y1: TOP, y2: BOTTOM }),
-    h("text", { x: x(at), y: TOP - 6, "text-anchor": "middle" }, sizeName(asked)),
+    h("line", { class: "asked", x1: x(size), x2: x(size), y1: TOP, y2: BOTTOM }),
+    h("text", { x: x(size), y: TOP - 6, "text-anchor": "middle" }, sizeName(asked)),
   ];
   const all = measured(asked);
   const near = neighbours(all, asked);
   if (metric.value !== "graph" || !near.length || alike(near[0], asked)) return marks;
   const { us, low, high } = estimate(all, asked, winner(near).names[0]);
   if (us < range[0] || us > range[1]) return marks;
-  return [...marks, h("line", { class: "asked guess", x1: x(at), x2: x(at), y1: y(low), y2: y(high) }),
-    h("path", { class: "asked guess", d: MARKERS.D, transform: `translate(${x(at)} ${y(us)}) scale(5)` })];
+  return [...marks, h("line", { class: "asked guess", x1: x(size), x2: x(size), y1: y(low), y2: y(high) }),
+    h("path", { class: "asked guess", d: MARKERS.D, transform: `translate(${x(size)} ${y(us)}) scale(5)` })];
 }
 
 function tabulate(lines, sizes, over) {
@@ -128,8 +128,8 @@ function tabulate(lines, sizes, over) {
 
 // Lists the values at one size, the best first, with the colours of the lines.
 function show(index) {
-  drawn.at = Math.max(0, Math.min(drawn.sizes.length - 1, index));
-  const n = drawn.sizes[drawn.at];
+  drawn.index = Math.max(0, Math.min(drawn.sizes.length - 1, index));
+  const n = drawn.sizes[drawn.index];
   const order = chosen().least ? 1 : -1;
   const rows = drawn.lines.flatMap(({ rows, grey }) =>
     rows.filter((row) => row[drawn.over] === n).map((row) => ({ ...row, grey })));
@@ -147,8 +147,8 @@ function follow(question) {
   const [best] = charts.sort(by((chart) => 1e6 * near(chart) - rows(chart).length));
   if (best) chooser.chart.value = PAGE.charts.indexOf(best);
   if (PAGE.charts.length) draw();
-  const at = drawn?.sizes.indexOf(drawn.over === "N" ? question.N : question.M * question.N) ?? -1;
-  if (at >= 0) show(at);
+  const index = drawn?.sizes.indexOf(drawn.over === "N" ? question.N : question.M * question.N) ?? -1;
+  if (index >= 0) show(index);
 }
 
 chooser.chart.append(...PAGE.charts.map(({ gpu, op, dtype, m }, index) =>
@@ -158,7 +158,7 @@ plot.addEventListener("keydown", (event) => {
   const steps = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
   if (!drawn || !(event.key in steps)) return;
   event.preventDefault();
-  show(drawn.at + steps[event.key]);
+  show(drawn.index + steps[event.key]);
 });
 plot.addEventListener("pointermove", (event) => {
   if (!drawn) return;

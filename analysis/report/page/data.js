@@ -55,6 +55,6 @@ const sizeName = ({ M, N }) => `${M}\u00a0×\u00a0${N}`;
 const link = (size, text) => h("a", { href: address(size) }, text);
 
 const WORKLOADS = PAGE.workloads.map(([name, op, dtype, M, N]) => ({ name, op, dtype, M, N }));
-const isWorkload = (size) => (each) => alike(each, size, ["op", "dtype", "M", "N"]);
+const isWorkload = (size) => (workload) => alike(workload, size, ["op", "dtype", "M", "N"]);
 const workloadName = (size) => WORKLOADS.find(isWorkload(size))?.name;
 const sizeTitle = (size) => sizeName(size) + (workloadName(size) ? ` (${workloadName(size)})` : "");

@@ -13,7 +13,7 @@ function raw(row, text) {
 
 // How the value of a row compares with the best: best, tied (not significant), or slower by how much.
 function shade(row, rows, { column, least }, raced) {
-  const values = rows.map((each) => each[column]).filter((value) => value !== null);
+  const values = rows.map((rival) => rival[column]).filter((value) => value !== null);
   if (!raced || row[column] === null || values.length < 2) return "";
   const best = least ? Math.min(...values) : Math.max(...values);
   const ratio = least ? row[column] / best : best / row[column];
@@ -24,7 +24,7 @@ function shade(row, rows, { column, least }, raced) {
 // Whether a row is not significantly behind the best, by the ranking or by the intervals of eager calls.
 function tied(row, rows, column, ratio) {
   if (column !== "eager_us") return row.in_best_set;
-  const [first] = rows.filter((each) => each.eager_us !== null).toSorted(by((each) => each.eager_us));
+  const [first] = rows.filter((rival) => rival.eager_us !== null).toSorted(by((rival) => rival.eager_us));
   if (row.eager_speedup_high === null || first.eager_speedup_low === null) return ratio < UNLIKE;
   return row.eager_speedup_high >= first.eager_speedup_low;
 }
@@ -48,6 +48,7 @@ function showKernels(sizes, result) {
         row[each.column] === null ? "" : raw(row, each.write(row[each.column]) + (key === "graph" ? row.mark : ""))));
     return tableRow(h("th", { scope: "row" }, dot(row.variant), name), ...cells);
   }));
-  say("#near tbody", ...sizes.slice(0, MOST_NEAR).map((each) => tableRow(
-    cell(link(each, sizeTitle(each))), cell(outcome(each)), h("td", { class: "right" }, times(each.speedup)))));
+  say("#near tbody", ...sizes.slice(0, MOST_NEAR).map((near) => tableRow(
+    cell(link(near, sizeTitle(near))), cell(outcome(near)),
+    h("td", { class: "right" }, isCheck(near.gpu) ? "" : times(near.speedup)))));
 }

@@ -20,14 +20,15 @@ function marker(variant, [x, y], radius) {
 
 // Places names at heights as near to their lines as possible, without overlap.
 function spread(heights, top, bottom) {
-  const order = heights.map((height, i) => ({ height, i })).sort(by((each) => each.height));
-  order.forEach((each, i) => (each.at = Math.max(each.height, i ? order[i - 1].at + LABEL : top)));
+  const labels = heights.map((height, i) => ({ height, i })).sort(by((label) => label.height));
+  labels.forEach((label, i) =>
+    (label.y = Math.max(label.height, i ? labels[i - 1].y + LABEL : top)));
   let limit = bottom;
-  for (const each of order.toReversed()) {
-    each.at = Math.min(each.at, limit);
-    limit = each.at - LABEL;
+  for (const label of labels.toReversed()) {
+    label.y = Math.min(label.y, limit);
+    limit = label.y - LABEL;
   }
-  return heights.map((_, i) => order.find((each) => each.i === i).at);
+  return labels.toSorted(by((label) => label.i)).map((label) => label.y);
 }
 
 function ticks(low, high) {

@@ -31,6 +31,9 @@ ROW = [*POINT, *TIMES, "sweep", "status", "message"]
 CLEAR = {palette.BLACK: "var(--ink)", palette.ORANGE: "#b07d12", palette.SKY: "#2f8fc4"}
 CLEAR |= {palette.PURPLE: "#c565a0", palette.WINE: "#b04a76", palette.INDIGO: "#7468d4"}
 
+# Kernels whose marker, the palette's, is that of one which looks alike to the colour-blind here.
+MARKERS = {"triton_row": "h"}
+
 
 def payload(published: Published, content: dict) -> str:
     """Return the data of the page, compressed JSON in base64; `content`: as of `model.build`."""
@@ -53,7 +56,8 @@ def payload(published: Published, content: dict) -> str:
         "rows": records(ranks[ROW]),
         "charts": charts(drawn[drawn["gpu"] != CPU]),
         "styles": {
-            name: [CLEAR.get(colour, colour), marker] for name, (colour, marker) in styles.items()
+            name: [CLEAR.get(colour, colour), MARKERS.get(name, marker)]
+            for name, (colour, marker) in styles.items()
         },
         "about": {name: ABOUT_TORCH if name in torch else about(name) for name in styles},
     }

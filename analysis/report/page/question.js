@@ -72,8 +72,8 @@ function read() {
   const size = rest.join("/").match(/^([1-9]\d{0,11})x([1-9]\d{0,11})$/);
   const faults = Object.entries({ gpu, op, dtype }).flatMap(([name, value]) => {
     if (CHOICES[name].includes(value)) return [];
-    const what = value ? `${FIELD_NAMES[name]} “${value}”` : FIELD_NAMES[name];
-    return `no ${what} (choose ${CHOICES[name].join(", ")})`;
+    const field = value ? `${FIELD_NAMES[name]} “${value}”` : FIELD_NAMES[name];
+    return `no ${field} (choose ${CHOICES[name].join(", ")})`;
   });
   if (!size) faults.push(`no size${rest.length ? ` “${rest.join("/")}”` : ""} (write M x N, such as 1024x8192)`);
   if (!faults.length) return fill({ gpu, op, dtype, M: size[1], N: size[2] }), ask(), true;
@@ -101,12 +101,13 @@ if (CHOICES.gpu.length) {
   for (const [name, values] of Object.entries(CHOICES))
     question.elements[name].append(...values.map((value) =>
       h("option", { value }, name === "gpu" ? gpuName(value) : value)));
-  // the first question has a race with another project, if any size of the first GPU has one
-  const own = RANKED.filter((row) => row.gpu === CHOICES.gpu[0]);
-  const raced = own.filter((row) => !row.no_winner);
-  const peers = raced.filter((row) => row.variant.startsWith("peer_"));
-  const [rows] = [peers, raced, own].filter((choice) => choice.length);
-  fill(nearest(rows, { M: 1024, N: 8192 })[0]);
+  // The first question is a race of as many projects as there is.
+  const own = Map.groupBy(RANKED.filter((row) => row.gpu === CHOICES.gpu[0]), place);
+  const peers = (rows) => rows.filter((row) => row.variant.startsWith("peer_")).length;
+  const contest = (rows) => (rows[0].no_winner ? 0 : 1 + peers(rows));
+  const races = [...own.values()].sort(by((rows) => -contest(rows)));
+  const liveliest = races.filter((rows) => contest(rows) === contest(races[0]));
+  fill(nearest(liveliest.map(([row]) => row), { M: 1024, N: 8192 })[0]);
   question.addEventListener("input", ask);
   addEventListener("hashchange", read);
   if (!read() || !asked) {

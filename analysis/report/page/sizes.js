@@ -34,8 +34,8 @@ function neighbours(sizes, question) {
 function estimate(sizes, question, variant) {
   const timed = sizes.flatMap(({ rows }) => rows.filter((row) => row.variant === variant));
   const near = neighbours(timed, question);
-  const rest = nearest(timed, question).filter((row) => isNear(row, question));
-  const rows = distinct([...near, ...rest]).slice(0, 2);
+  const further = nearest(timed, question).filter((row) => isNear(row, question));
+  const rows = distinct([...near, ...further]).slice(0, 2);
   if (!rows.length) return null;
   // the bytes of an element are those of the measured row, which its time and bandwidth tell
   const guesses = rows.map((row) => (row.time_us / row.elements) * question.M * question.N);
