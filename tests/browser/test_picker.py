@@ -48,7 +48,7 @@ def test_every_recorded_size_has_the_answer_of_its_rows(opened, recorded):
         more = f" and {len(best) - 4} more" if len(best) > 4 else ""
         winner = "Tie: " * (len(best) > 1) + ", ".join(best[:4]) + more
         assert text["winner"].strip() == (winner if best else "No race here")
-        shown = re.match(r"In a CUDA graph ([\d.]+)", text["graph"])[1]
+        shown = re.match(r"(?:In|\w+ in) a CUDA graph: ([\d.]+)", text["graph"])[1]
         assert float(shown) == pytest.approx(row.time_us, rel=0.005)
         if not best:
             assert text["lead"].endswith(f", but {row.no_winner}.")

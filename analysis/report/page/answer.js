@@ -22,12 +22,12 @@ function winner(near) {
 }
 
 // The time in a graph, the speed over torch with its interval, and the share of the limit.
-function graphFacts(row) {
+function graphFacts(row, tied) {
   const torch = PAGE.baselines.includes(row.variant);
   const { speedup_low: low, speedup_high: high } = row;
   const interval = low === null ? "" : ` (95 % interval ${number(low)} to ${number(high)})`;
   return [
-    `In a CUDA graph ${microseconds(row.time_us)}${row.mark}`,
+    `${tied ? `${row.variant} in` : "In"} a CUDA graph: ${microseconds(row.time_us)}${row.mark}`,
     torch ? "" : `${times(row.speedup)} torch${interval}`,
     row.of_limit === null ? "" : `${percent(row.of_limit)} of the limit`,
   ].filter(Boolean).join(", ") + ".";
@@ -113,10 +113,7 @@ function stale(rows) {
   return `${old.length < rows.length ? `${old.length} of these ${rows.length} times predate` : "These times predate"} the current code (◊).`;
 }
 
-function about(names) {
-  const said = names.slice(0, MOST_NAMED).filter((name) => PAGE.about[name]);
-  return said.map((name) => `${name}: ${PAGE.about[name]}`).join(" ");
-}
+const about = (name) => (PAGE.about[name] ? `${name}: ${PAGE.about[name]}` : "");
 
 // Names who was not timed at a size, by the reason.
 function untimed(size) {
@@ -142,11 +139,11 @@ function answer(question) {
   say("#notice", ...notice(question, sizes, near, result.names));
   say("#winner", ...(check || result.why ? [] : result.names.slice(0, 1).map(dot)),
     check && near.length ? "This CPU, to show that all works" : result.text);
-  say("#graph", row && exact && !check ? graphFacts(row) : "");
+  say("#graph", row && exact && !check ? graphFacts(row, result.names.length > 1) : "");
   say("#eager", row && exact && !check ? eagerFacts(size, row) : "");
   say("#lead", near.length && !check ? lead(near, result) : "");
   say("#untimed", near.length && !check ? untimed(size) : "");
-  say("#about-kernel", near.length && !check ? [stale(size.rows), about(result.names)].filter(Boolean).join(" ") : "");
+  say("#about-kernel", near.length && !check ? [stale(size.rows), about(result.names[0])].filter(Boolean).join(" ") : "");
   find("#link").href = address(question);
   say("#linked");
   find("#behind").hidden = !near.length;
