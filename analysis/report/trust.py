@@ -107,12 +107,13 @@ def _flags(rows: pd.DataFrame, unranked: Collection[str]) -> tuple[str, pd.DataF
     by_rows = {reason: int((rows["unranked_by"] == reason).sum()) for reason in EXCLUDED}
     excluded = int((rows["unranked_by"] != "").sum()) - sum(by_rows.values())
     text = (
-        f"The machine marks rows that deserve a second look: "
-        f"{md.counts(flagged['flag'], list(counts.index)) or 'none here'}. "
+        "Rows that deserve a second look: "
+        + (", ".join(f"{n} ({schema.FLAGS[flag].meaning})" for flag, n in counts.items()) or "none")
+        + ". "
     )
     if unranked:
-        text += f"Rows with {' or '.join(unranked)} are left out of the ranking: "
-        text += f"{md.counted(excluded, 'row')} here."
+        text += f"Left out of the ranking, for {' or '.join(unranked)}: "
+        text += f"{md.counted(excluded, 'row')}."
     for reason, count in by_rows.items():
         text += f" {md.counted(count, 'row')}: {EXCLUDED[reason]}." if count else ""
     table = flagged.groupby(["flag", "gpu", "op", "dtype"]).size().rename("rows").reset_index()

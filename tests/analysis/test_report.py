@@ -146,7 +146,7 @@ def test_flags_noise_and_accuracy_are_counted(written):
     said = section(text, "Trust")
     assert "95 % by less than 2.56 %" in said
     assert "looks different in 25.0 % of runs" in said
-    assert "1 launch_bound, 1 throttled" in said
+    assert "1 (a short call: its launch takes longer than the kernel), 1 (the driver" in said
     assert "varies by 0.50 % from one process to the next" in said
     accuracy = read_csv(folder / "report" / "accuracy.csv")
     (row,) = [row for row in accuracy if row["variant"] == "triton_row"]
