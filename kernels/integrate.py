@@ -1,7 +1,8 @@
 """Let other libraries call this one for log-probabilities of tokens and entropies.
 
-``trl()`` and ``verl()`` replace those functions in every module of the library that uses them. They
-return an object whose ``undo()`` ends it, and which may stand in a ``with`` statement.
+``trl()``, ``verl()``, ``sglang()`` and ``vllm()`` replace those functions in every module of the
+library that uses them. They return an object whose ``undo()`` ends it, and which may stand in a
+``with`` statement.
 """
 
 import contextlib
@@ -12,7 +13,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .dropin.logits_api import token_log_probs
+from .dropin.logits import rows_of, values
+from .dropin.logits_api import LOGSUMEXP, token_log_probs
+from .logits import RowTensors
 
 
 class Integration(contextlib.AbstractContextManager):
@@ -92,4 +95,25 @@ def verl() -> Integration:
     functions = logprobs_from_logits, entropy_from_logits
     return Integration(
         "verl.utils.torch_functional", {function.__name__: function for function in functions}
+    )
+
+
+def sglang() -> Integration:
+    """Let SGLang use this package for the log-sum-exps of its log-probabilities (July 2026)."""
+
+    def row_logsumexp(x):
+        maxima, log_sums = values(RowTensors(rows_of(x)), LOGSUMEXP)[2]
+        return maxima, log_sums
+
+    return Integration("sglang.srt.layers.logsumexp", {"row_logsumexp": row_logsumexp})
+
+
+def vllm() -> Integration:
+    """Let vLLM's second model runner use this package for log-probabilities of tokens (0.16)."""
+
+    def compute_token_logprobs(logits, token_ids):
+        return token_log_probs(logits, token_ids)
+
+    return Integration(
+        "vllm.v1.worker.gpu.sample.logprob", {"compute_token_logprobs": compute_token_logprobs}
     )

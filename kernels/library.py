@@ -3,7 +3,8 @@
 ``softmax(input, dim, dtype=None)`` and ``log_softmax`` have torch's signatures: any tensor,
 differentiable, computed by the fastest kernels here. ``replace_torch()`` puts them behind torch's
 own functions. ``token_log_probs``, ``logsumexp`` and ``cross_entropy`` read rows of logits once,
-and write no matrix but the gradient; ``integrate`` lets TRL and verl call them.
+and write no matrix but the gradient; ``integrate`` lets TRL, verl, SGLang and vLLM call
+them. ``sampling_softmax`` has FlashInfer's arguments.
 
 This file is ``__init__.py`` of the package ``softmax_bench``, which pip installs. Importing it does
 not import torch; the first use of a name does.
@@ -20,6 +21,7 @@ _MODULES = {
     "log_softmax": "dropin.api",
     "logsumexp": "dropin.logits_api",
     "replace_torch": "dropin.replace",
+    "sampling_softmax": "dropin.api",
     "softmax": "dropin.api",
     "token_log_probs": "dropin.logits_api",
 }

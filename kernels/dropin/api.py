@@ -38,6 +38,7 @@ from .operation import KnownLaunch, Operation
 from .operators import apply
 
 FLOAT32 = torch.float32
+TYPES_16 = (torch.float16, torch.bfloat16)
 
 
 def _public(operation: Operation) -> Callable[..., Tensor]:
@@ -52,8 +53,11 @@ def _public(operation: Operation) -> Callable[..., Tensor]:
         dtype: torch.dtype | None = None,
         *,
         out: Tensor | None = None,
+        temperature: float | Tensor | None = None,
         _stacklevel: int | None = None,
     ) -> Tensor:
+        if temperature is not None:
+            return _with_temperature(function, input, dim, dtype, out, temperature)
         if out is None and not is_dynamo_compiling():
             y = _direct(input, dim, dtype, operation)
             if y is not None:
@@ -72,7 +76,10 @@ def _public(operation: Operation) -> Callable[..., Tensor]:
 
     Differentiable. This package's kernels compute float32, float16 and bfloat16 on an NVIDIA GPU,
     with arithmetic in float32. torch computes everything else, and all that is written to ``out``.
-    input is cast to ``dtype`` first. ``_stacklevel`` is an argument of
+    input is cast to ``dtype`` first. ``temperature``, a number above 0 or a tensor of input's shape
+    without ``dim``, divides input in float32 first, which reads and writes a matrix once more; the
+    result has the dtype that it has without. Raises ValueError for another number.
+    ``_stacklevel`` is an argument of
     ``torch.nn.functional.{name}``, for which this function may stand.
     The result is contiguous and has input's shape. Raises what torch raises.
     """
@@ -82,6 +89,51 @@ def _public(operation: Operation) -> Callable[..., Tensor]:
 
 
 softmax, log_softmax = map(_public, FUNCTIONS)
+
+
+def sampling_softmax(
+    logits: Tensor, temperature: float | Tensor | None = None, enable_pdl: bool | None = None
+) -> Tensor:
+    """Return the probabilities of logits (M, V) / temperature, in float32, for sampling.
+
+    The arguments are those of ``flashinfer.sampling.softmax``: ``temperature`` is a number or a
+    tensor (M,), where 0 makes all finite logits of a row equally likely. ``enable_pdl`` has no
+    effect. Raises ValueError for a negative number.
+    """
+    if temperature is None:
+        return softmax(logits, -1, dtype=FLOAT32)
+    if not isinstance(temperature, Tensor):
+        if temperature == 0:
+            return softmax(logits.to(FLOAT32) * 0, -1)
+        return softmax(logits, -1, dtype=FLOAT32, temperature=temperature)
+    inverse = (1 / temperature.to(FLOAT32)).masked_fill(temperature == 0, 0.0)
+    return softmax(logits.to(FLOAT32) * inverse.view(-1, 1), -1)
+
+
+sampling_softmax.__module__ = __package__.partition(".")[0]
+
+
+def _with_temperature(
+    function: Callable[..., Tensor],
+    x: Tensor,
+    dim: int,
+    dtype: torch.dtype | None,
+    out: Tensor | None,
+    temperature: float | Tensor,
+) -> Tensor:
+    """Return ``function`` of x / temperature, which is rounded once, to float32."""
+    if dtype is None:
+        widened = x.is_cuda and x.dtype in TYPES_16 and is_autocast_enabled("cuda")
+        dtype = FLOAT32 if widened else x.dtype
+    if isinstance(temperature, Tensor):
+        inverse = 1 / temperature.to(torch.promote_types(FLOAT32, x.dtype)).unsqueeze(dim)
+    elif temperature > 0:
+        inverse = 1 / temperature
+    else:
+        raise ValueError(f"temperature = {temperature}; a number above 0 is needed")
+    x = x.to(dtype)  # torch's order: the cast, then the rest
+    y = function(x.to(torch.promote_types(FLOAT32, x.dtype)) * inverse, dim).to(dtype)
+    return y if out is None else torch.mul(y, 1, out=out)
 
 
 def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, operation: Operation) -> Tensor | None:

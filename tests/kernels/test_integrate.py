@@ -1,6 +1,7 @@
 """Other libraries call this one where they are told to, and only then."""
 
 import importlib
+import inspect
 import sys
 
 import pytest
@@ -68,3 +69,45 @@ def test_trl_gets_the_same_values():
             assert getattr(utils, name).__module__ == integrate.__name__
             torch.testing.assert_close(call(getattr(utils, name)), theirs[name])
     assert utils.entropy_from_logits.__module__ == "trl.trainer.utils"
+
+
+@pytest.fixture
+def replaced(monkeypatch):
+    """Return the module and the functions that an integration would replace in a server.
+
+    The servers do not install without a GPU's packages, so their modules are not here.
+    """
+    monkeypatch.setattr(integrate, "Integration", lambda home, functions: (home, functions))
+    return lambda name: getattr(integrate, name)()
+
+
+def test_sglang_gets_maxima_and_the_logarithms_of_sums(replaced):
+    home, functions = replaced("sglang")
+    assert home == "sglang.srt.layers.logsumexp"
+    (row_logsumexp,) = functions.values()
+    assert [*functions, *inspect.signature(row_logsumexp).parameters] == ["row_logsumexp", "x"]
+    x = torch.randn(4, 77)
+    x[1, :5], x[2] = -torch.inf, -torch.inf
+    maxima, log_sums = row_logsumexp(x)
+    assert torch.equal(maxima, x.max(-1).values)
+    finite = [0, 1, 3]
+    torch.testing.assert_close((maxima + log_sums)[finite], torch.logsumexp(x, -1)[finite])
+    assert log_sums[2] == 0, "as SGLang's own"
+
+
+def test_vllm_gets_log_probabilities_of_several_tokens(replaced):
+    home, functions = replaced("vllm")
+    assert home == "vllm.v1.worker.gpu.sample.logprob"
+    (compute,) = functions.values()
+    words = [*functions, *inspect.signature(compute).parameters]
+    assert words == ["compute_token_logprobs", "logits", "token_ids"]
+    logits, tokens = torch.randn(3, 20), torch.randint(20, (3, 4), dtype=torch.int32)
+    torch.testing.assert_close(
+        compute(logits, tokens), logits.log_softmax(-1).gather(1, tokens.long())
+    )
+
+
+@pytest.mark.parametrize("name", ["sglang", "vllm"])
+def test_a_server_that_is_not_installed_is_named(name):
+    with pytest.raises(ModuleNotFoundError, match=name):
+        getattr(integrate, name)()

@@ -30,6 +30,28 @@ def test_whoever_calls_torch_gets_the_kernels(launches, device, reset_dynamo):
         assert launches, name
 
 
+def test_logsumexp_of_rows_is_replaced_and_nothing_else(launches, device, monkeypatch):
+    """Its gradient stays torch's; another dimension, several and float64 are left to torch."""
+    x = torch.randn(3, 50, device=device).half().float().requires_grad_()
+    calls = []
+    monkeypatch.setattr(
+        replace.logits, "takes", lambda x: calls.append(x.shape) or x.dtype is torch.float32
+    )
+    expected = torch.logsumexp(x, -1, keepdim=True)
+    (gradient,) = torch.autograd.grad(expected.sum(), x)
+    with kernels.replace_torch():
+        y = x.logsumexp(-1, keepdim=True)
+        assert calls == [x.shape]
+        torch.testing.assert_close(torch.autograd.grad(y.sum(), x)[0], gradient)
+        for dims in (0, (0, 1)):
+            torch.logsumexp(x, dims)
+        assert len(calls) == 1
+        assert torch.logsumexp(x.double(), 1).dtype is torch.float64
+    torch.testing.assert_close(y, expected)
+    torch.logsumexp(x, -1)
+    assert len(calls) == 2, "after the end torch is alone"
+
+
 def test_it_ends_with_the_last_undo(launches, device):
     x = torch.randn(3, 5, device=device)
     before = torch.softmax(x, 1)
