@@ -44,7 +44,8 @@ function eagerFacts(size, row) {
   const torchWins = torch !== null && torch <= quickest.eager_us;
   const least = torchWins ? torch : quickest.eager_us;
   const name = torchWins ? "torch" : quickest.variant;
-  const but = least * UNLIKE < own ? ` Without a graph, ${name} takes less: ${microseconds(least)}.` : "";
+  const time = torchWins ? "" : `: ${microseconds(least)}`;
+  const but = least * UNLIKE < own ? ` Without a graph, ${name} is faster${time}.` : "";
   return `Called eagerly: ${speed}; the host decides, because it takes longer to submit a call ` +
     `than the GPU takes to run it.${but}`;
 }
@@ -81,14 +82,21 @@ function estimated(question, sizes, names) {
     (row) => comparable(row, question) && PAGE.baselines.includes(row.variant))?.variant;
   const withTorch = sizes.map((size) =>
     ({ rows: [...size.rows, ...PAGE.sizes.filter((row) => row.rank === null && alike(row, size))] }));
-  const texts = distinct([names[0], torch]).filter(Boolean).flatMap((name) => {
+  const guesses = distinct([names[0], torch]).filter(Boolean).flatMap((name) => {
     const guess = estimate(withTorch, question, name);
     if (!guess) return [];
     const spread = guess.rows.length > 1 ? ` (${number(guess.low)} to ${number(guess.high)})` : "";
     const from = guess.rows.map(sizeName).join(" and ");
-    return [`${name} about ${microseconds(guess.us)}${spread}, from its bandwidth at ${from}`];
+    return [{ from, text: `${name} about ${microseconds(guess.us)}${spread}` }];
   });
-  return texts.length ? `Estimate: ${texts.join("; ")}. ` : "";
+  return [...Map.groupBy(guesses, (guess) => guess.from)].map(([from, group]) =>
+    `Estimate from the bandwidth at ${from}: ${group.map((guess) => guess.text).join(", ")}. `).join("");
+}
+
+// The winner in the words of a size that was measured, or likely so at another one.
+function headline({ text, names, depends, why }, exact) {
+  if (exact || depends || why) return text;
+  return names.length > 1 ? `Likely a tie: ${listed(names)}` : `Likely ${text}`;
 }
 
 function notice(question, sizes, near, names) {
@@ -103,7 +111,7 @@ function notice(question, sizes, near, names) {
     return [`${fault}, and the nearest measured N is off by more than ${FAR} times, so no kernel is `,
       "named: see ", link(closest, sizeName(closest)), ". ", ...measure];
   const from = near.map(sizeName).join(" and ");
-  return [`${fault}; this is the answer at ${from}. `, estimated(question, sizes, names), ...measure];
+  return [`${fault}; the answer is that at ${from}. `, estimated(question, sizes, names), ...measure];
 }
 
 // Warns of times of older code.
@@ -138,7 +146,7 @@ function answer(question) {
   say("#asked", `${question.op}, ${question.dtype}, ${sizeTitle(question)}, ${gpuName(question.gpu)}`);
   say("#notice", ...notice(question, sizes, near, result.names));
   say("#winner", ...(check || result.why ? [] : result.names.slice(0, 1).map(dot)),
-    check && near.length ? "This CPU, to show that all works" : result.text);
+    check && near.length ? "This CPU, to show that all works" : near.length ? headline(result, exact) : "");
   say("#graph", row && exact && !check ? graphFacts(row, result.names.length > 1) : "");
   say("#eager", row && exact && !check ? eagerFacts(size, row) : "");
   say("#lead", near.length && !check ? lead(near, result) : "");
