@@ -33,7 +33,7 @@ _FAMILIES = (
     (BLUE, "cuda_oneflow X, cuda_oneflow_warp s, cuda_oneflow_smem ^, cuda_oneflow_uncached v"),
     (WINE, "cuda_fastertransformer d, cuda_fastertransformer_v1 <, cuda_fastertransformer_v2 >"),
     (INDIGO, "frontier D, frontier_short s, frontier_rows ^, frontier_spread *"),
-    (INDIGO, "frontier_packed p, frontier_staged v"),
+    (INDIGO, "frontier_packed p, frontier_staged v, frontier_triton <"),
     ("#b58a00", "peer_quack p"),
     ("#1291a8", "peer_liger s"),
     ("#b05a42", "peer_compile ^, peer_compile__max v"),
