@@ -12,7 +12,7 @@ import pandas as pd
 
 from analysis import claims, palette, published, ranking, stats
 from analysis.claims.reproduction import NO_DATA, OPEN
-from analysis.frame import once
+from analysis.frame import is_baseline, once
 from analysis.markdown import counted, percent, table, with_interval
 from analysis.schema import ITEMSIZE, SIZE
 from analysis.stats import Estimate, spread
@@ -40,9 +40,9 @@ GOAL = ("goal", "", "", percent(SHARE), "100 %", "", percent(SHARE), percent(SHA
 def reached(ranks: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return goal -> the sizes of `ranks` that it is for; `ranks` is of `rank_variants`.
 
-    level, near: the time over that of the fastest, where there are two competitors. copy: the share
-    of the copy bandwidth, from LARGE bytes on. meet: the share of the second roofline, of few long
-    rows. cached: the time over that of the fastest peer, where the buffers of a call fit in L2.
+    level, near: the time over that of the fastest, where a rival besides torch ranks. copy: the
+    share of the copy bandwidth, from LARGE bytes on. meet: the share of the second roofline, of few
+    long rows. cached: the time over that of the fastest peer, where the buffers of a call fit in L2.
 
     A size of several sweeps or inputs counts once. The index is the size, the one furthest from the
     goal first. The columns are the `value`, the ends of its 95 % interval, NaN where it has none,
@@ -54,6 +54,8 @@ def reached(ranks: pd.DataFrame) -> dict[str, pd.DataFrame]:
     large = 2 * m * n * dtype.map(ITEMSIZE) >= LARGE
     few = (m <= FEW_ROWS) & (n >= LONG_ROW)
     behind = ranking.profile(ranks).reindex(columns=[OURS])
+    rivals = ranks[ranks["rank"].notna() & ~is_baseline(ranks) & (ranks["variant"] != OURS)]
+    behind = behind[behind.index.isin(pd.MultiIndex.from_frame(rivals[SIZE]))]
     behind = behind.join(own[["behind_low", "behind_high"]])
     warm = ranks[ranks["warm_us"].notna()]
     peers = {name for name in warm["variant"] if name.startswith("peer_")}

@@ -31,7 +31,7 @@ def headline(rows: pd.DataFrame) -> str:
     """Return one sentence on the kernel of this project, on the first recorded GPU."""
     gpu, *_ = goals.order(rows)
     ranks = ranking.rank_variants(rows[rows["gpu"] == gpu])
-    mean, level = eager.over_torch(ranking.over_sweeps(ranks), OURS), contested(ranks)
+    mean, level = eager.over_torch(ranking.over_sweeps(ranks), OURS), goals.reached(ranks)["level"]
     if mean is None:
         return f"`{OURS}` was not timed on the {gpu.upper()}."
     matrices = counted(len(level), "matrix")
@@ -61,13 +61,6 @@ def points(rows: pd.DataFrame) -> str:
             lines.append(_line(place, ranks[is_there].sort_values("rank")))
     conditions = f"Times on an {gpu.upper()}, in a CUDA graph, with a cold cache."
     return f"{table(HEADS, lines)}\n\n{conditions}"
-
-
-def contested(ranks: pd.DataFrame) -> pd.DataFrame:
-    """Return the sizes of the goal `level` where another kernel than torch was timed, too."""
-    rivals = ranks[ranks["rank"].notna() & ~ranks["variant"].isin([OURS, TORCH])]
-    level = goals.reached(ranks)["level"]
-    return level[level.index.isin(pd.MultiIndex.from_frame(rivals[SIZE]))]
 
 
 def _long_rows(ranks: pd.DataFrame) -> str:
@@ -105,7 +98,8 @@ def _rivals(ranks: pd.DataFrame) -> str:
 
 def _losses(ranks: pd.DataFrame) -> str:
     """Return where `frontier` is furthest behind, and how often it misses what it aims at."""
-    worst, meet = contested(ranks)[:1], goals.reached(ranks)["meet"]
+    reached = goals.reached(ranks)
+    worst, meet = reached["level"][:1], reached["meet"]
     mean = eager.over_torch(ranking.over_sweeps(ranks), OURS)
     behind = ", ".join(
         f"{percent(size['value'] - 1, 1)} behind at {goals.point(size)}"

@@ -53,6 +53,7 @@ def write_profile(point: Point, file: Path) -> Path:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            encoding="utf-8",
             errors="replace",
         )
     if done.returncode or not file.exists():
