@@ -42,7 +42,7 @@ def reached(ranks: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
     level, near: the time over that of the fastest, where a rival besides torch ranks. copy: the
     share of the copy bandwidth, from LARGE bytes on. meet: the share of the second roofline, of few
-    long rows. cached: the time over that of the fastest peer, where the buffers of a call fit in L2.
+    long rows. cached: the time over that of the fastest peer, where a call's buffers fit in L2.
 
     A size of several sweeps or inputs counts once. The index is the size, the one furthest from the
     goal first. The columns are the `value`, the ends of its 95 % interval, NaN where it has none,

@@ -22,7 +22,6 @@ def test_the_lines_of_pandas_print_what_the_page_shows():
         [sys.executable, "-c", fence("python")], cwd=ROOT, text=True, encoding="utf-8"
     )
     assert said == fence("text")
-    assert len(fence("python").splitlines()) <= 13
 
 
 def test_they_agree_with_the_ranking():
