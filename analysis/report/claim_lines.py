@@ -10,13 +10,15 @@ import pandas as pd
 
 from analysis import markdown as md
 from analysis import schema
-from analysis.claims.reproduction import NO_DATA
+from analysis.claims.reproduction import NO_DATA, NOT_REPRODUCED, OPEN, PARTLY, REPRODUCED
 from analysis.frame import distinct
+from analysis.published import Published
 
 
 class Line(NamedTuple):
     """A claim beside its verdicts: `reproduced on h100 float32; open on h200 float32`.
 
+    `outcome`: the verdict on the measured value.
     `explained`: the anchor of its paragraph in docs/explanation/why_kernels_differ.md.
     """
 
@@ -26,6 +28,7 @@ class Line(NamedTuple):
     quantity: str
     published: str
     measured: str
+    outcome: str
     verdict: str
     why: str
     explained: str
@@ -62,12 +65,43 @@ def lines(claims: pd.DataFrame, gpus: list[str]) -> tuple[list[Line], list[str]]
                 quantity,
                 "in words" if math.isnan(published) else md.number(published, 3),
                 f"{value or 'no single number'} ({first['gpu']}, {first['dtype']})",
+                first["verdict"],
                 _verdicts(own),
-                re.split(f"; [{''.join(schema.MARKS)}] ", first["why"])[0],
+                _sentence(re.split(f"; [{''.join(schema.MARKS)}] ", first["why"])[0]),
                 first["explained"],
             )
         )
     return judged, unjudged
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+class Article(NamedTuple):
+    """A source of claims, its address if one is known, and its claims."""
+
+    source: str
+    url: str
+    claims: list[Line]
+
+    @property
+    def summary(self) -> str:
+        """How often each verdict occurs: `5 reproduced, 2 partly`."""
+        outcomes = [line.outcome for line in self.claims]
+        return md.counts(outcomes, (REPRODUCED, PARTLY, OPEN, NOT_REPRODUCED))
+
+
+def articles(judged: list[Line], published: Published) -> list[Article]:
+    """Return the claims by source."""
+    by_source: dict[str, list[Line]] = {}
+    for line in judged:
+        by_source.setdefault(line.source, []).append(line)
+    urls = {source.id: source.url for source in published.sources.values()}
+    return [
+        Article(source, urls.get(source.split(":")[0], ""), own)
+        for source, own in by_source.items()
+    ]
 
 
 def _verdicts(own: pd.DataFrame) -> str:

@@ -117,7 +117,7 @@ def test_claims_have_the_verdict_first_and_the_published_value_beside_it(written
     lines = section(text, "Published claims").splitlines()
     (line,) = [row for row in lines if "S3-a" in row]
     assert line.startswith(f"- **{OPEN} on h200 float32**: S3-a")
-    assert "published 1.965" in line
+    assert "published 1.96, measured 2.00" in line
 
 
 def test_a_row_that_is_wrong_on_special_values_ranks_with_a_mark(written):

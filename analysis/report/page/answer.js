@@ -21,16 +21,17 @@ function winner(near) {
   return { text: listed(names, " or "), names, depends: true };
 }
 
-// The time in a graph, the speed over torch with its interval, and the share of the limit.
+// The time in a graph, which leads to its rows, the speed over torch, and the share of the limit.
 function graphFacts(row, tied) {
   const torch = PAGE.baselines.includes(row.variant);
   const { speedup_low: low, speedup_high: high } = row;
   const interval = low === null ? "" : ` (95 % interval ${number(low)} to ${number(high)})`;
-  return [
-    `${tied ? `${row.variant} in` : "In"} a CUDA graph: ${microseconds(row.time_us)}${row.mark}`,
-    torch ? "" : `${times(row.speedup)} torch${interval}`,
-    row.of_limit === null ? "" : `${percent(row.of_limit)} of the limit`,
-  ].filter(Boolean).join(", ") + ".";
+  const shares = [
+    torch ? "" : `, ${times(row.speedup)} torch${interval}`,
+    row.of_limit === null ? "" : `, ${percent(row.of_limit)} of the limit`,
+  ];
+  const time = raw(row, microseconds(row.time_us) + row.mark);
+  return [tied ? `${row.variant} in a CUDA graph: ` : "In a CUDA graph: ", time, ...shares, "."];
 }
 
 // Says whether the host or the GPU decides over eager calls, and who is quickest when it is the host.
@@ -147,7 +148,7 @@ function answer(question) {
   say("#notice", ...notice(question, sizes, near, result.names));
   say("#winner", ...(check || result.why ? [] : result.names.slice(0, 1).map(dot)),
     check && near.length ? "This CPU, to show that all works" : near.length ? headline(result, exact) : "");
-  say("#graph", row && exact && !check ? graphFacts(row, result.names.length > 1) : "");
+  say("#graph", ...(row && exact && !check ? graphFacts(row, result.names.length > 1) : []));
   say("#eager", row && exact && !check ? eagerFacts(size, row) : "");
   say("#lead", near.length && !check ? lead(near, result) : "");
   say("#untimed", near.length && !check ? untimed(size) : "");

@@ -135,7 +135,8 @@ function show(index) {
     rows.filter((row) => row[drawn.over] === n).map((row) => ({ ...row, grey })));
   rows.sort(by((row) => order * value(row)));
   say("#values", h("b", {}, `${sizeName(rows[0])}:`), ...rows.map((row) =>
-    h("span", {}, row.grey ? "" : dot(row.variant), `${row.variant} `, h("b", {}, text(row)))));
+    h("span", {}, row.grey ? "" : dot(row.variant), `${row.variant} `,
+      h("b", {}, row.rank === null ? text(row) : raw(row, text(row))))));
   for (const end of ["x1", "x2"]) drawn.pointer.setAttribute(end, drawn.x(n));
 }
 

@@ -48,6 +48,8 @@ function showKernels(sizes, result) {
         row[each.column] === null ? "" : raw(row, each.write(row[each.column]) + (key === "graph" ? row.mark : ""))));
     return tableRow(h("th", { scope: "row" }, dot(row.variant), name), ...cells);
   }));
+  const marks = Object.keys(PAGE.marks).filter((mark) => rows.some((row) => row.mark.includes(mark)));
+  say("#marks", marks.map((mark) => `${mark} ${PAGE.marks[mark]}.`).join(" "));
   say("#near tbody", ...sizes.slice(0, MOST_NEAR).map((near) => tableRow(
     cell(link(near, sizeTitle(near))), cell(outcome(near)),
     h("td", { class: "right" }, isCheck(near.gpu) ? "" : times(near.speedup)))));

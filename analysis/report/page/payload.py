@@ -12,7 +12,7 @@ from analysis.frame import distinct, is_baseline, mark, outcomes
 from analysis.panels import describe_m, rule_of_m, select, split_by_m
 from analysis.published import Published
 from analysis.report.model import CPU, of_limit
-from analysis.schema import SIZE
+from analysis.schema import MARKS, SIZE
 from kernels.registry import source_scan
 
 ABOUT = {
@@ -53,6 +53,7 @@ def payload(published: Published, content: dict) -> str:
         "workloads": content["named"],
         "sizes": records(drawn.reindex(columns=SHAPE)),
         "absent": absent(content["sizes"]),
+        "marks": MARKS,
         "rows": records(ranks[ROW]),
         "charts": charts(drawn[drawn["gpu"] != CPU]),
         "styles": {
