@@ -1,5 +1,7 @@
 """The report says what the rows say: best sets, claims verdict first, how far to trust it."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -7,6 +9,7 @@ from analysis import claims, frame
 from analysis.claims.reproduction import OPEN
 from analysis.markdown import number, with_interval
 from analysis.report import trust, write
+from analysis.report.claim_lines import document
 from analysis.schema import UNRANKED
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of, oneflow_rows, with_speedups
@@ -110,6 +113,16 @@ def test_a_named_shape_has_a_line_with_the_answer_of_each_element_type(written):
     assert line[2].startswith("float32: frontier; ")
     assert line[2].endswith(" µs, 2.00 times torch; bfloat16: not measured")
     assert cells(lines, "GPT-2")[2] == "float32: no race: only torch was timed beside it"
+
+
+def test_documents_are_beside_the_page_or_in_the_repository_that_publishes_it(monkeypatch):
+    name, root = "docs/explanation/method.md", Path("/x")
+    for variable in ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY"):
+        monkeypatch.delenv(variable, raising=False)
+    assert document(name, root / "results" / "recorded", root) == f"../../{name}"
+    monkeypatch.setenv("GITHUB_SERVER_URL", "https://example.org")
+    monkeypatch.setenv("GITHUB_REPOSITORY", "us/bench")
+    assert document(name, root, root) == f"https://example.org/us/bench/blob/HEAD/{name}"
 
 
 def test_claims_have_the_verdict_first_and_the_published_value_beside_it(written):

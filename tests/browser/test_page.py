@@ -18,6 +18,15 @@ OVERLAPS, CONTRAST, FOCUSED = (
 )
 
 
+def test_on_a_phone_the_answer_is_above_the_fold_and_the_header_is_one_line(opened, recorded):
+    page = opened(375, 812, path=recorded[1])
+    assert page.locator("header").bounding_box()["height"] < 48
+    for part in ("#winner", "#graph", "#eager", "#lead"):
+        box = page.locator(part).bounding_box()
+        assert box["height"] > 0, part
+        assert box["y"] + box["height"] < 812, part
+
+
 # A phone's width, where there is the least room; the others are a tablet's and a desk's.
 @pytest.mark.parametrize("width", [375, slow(768), slow(1440)])
 def test_nothing_overlaps_and_the_page_is_not_wider_than_the_screen(opened, width):
