@@ -217,3 +217,20 @@ def test_a_phone_shows_name_time_speed_up_and_share(opened):
     texts = [head.inner_text() for head in heads]
     assert texts == ["kernel", "graph (µs)", "× torch", "of the limit"]  # noqa: RUF001
     assert all(box["x"] + box["width"] <= 375 for box in map(type(heads[0]).bounding_box, heads))
+
+
+def test_the_colours_follow_the_ranking_where_a_time_alone_would_name_another_kernel(
+    opened, tmp_path
+):
+    """Times of two processes are of two clocks; their speed-ups over torch are paired."""
+    rows = [
+        synthetic.with_speedup(2.0, variant="frontier", N=256, time_us=5.0, torch_us=10.0),
+        synthetic.with_speedup(1.5, variant="peer_quack", N=256, time_us=4.0, torch_us=6.0),
+    ]
+    page = opened(path=made.page(synthetic.frame_of(rows), tmp_path))
+    looks = {
+        name: page.locator("#kernels tr", has_text=name).locator("td.graph").get_attribute("class")
+        for name in ("frontier", "peer_quack")
+    }
+    assert looks["frontier"].endswith(" best")
+    assert looks["peer_quack"].endswith(" slower0")

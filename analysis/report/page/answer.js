@@ -105,8 +105,10 @@ function notice(question, sizes, near, names) {
   if (!closest) return missing(question);
   const measure = ["To measure exactly this on your GPU: ", command(question)];
   if (alike(closest, question))
-    return closest.no_winner && !isCheck(question.gpu) ? ["To time every rival here: ", command(question)] : [];
-  if (isCheck(question.gpu)) return [`${sizeName(question)} was not checked; the nearest is ${sizeName(closest)}.`];
+    return closest.no_winner && !isCheck(question.gpu)
+      ? ["To time every rival here: ", command(question)] : [];
+  if (isCheck(question.gpu))
+    return [`${sizeName(question)} was not checked; the nearest is ${sizeName(closest)}.`];
   const fault = `${sizeName(question)} was not measured`;
   if (!near.length)
     return [`${fault}, and the nearest measured N is off by more than ${FAR} times, so no kernel is `,
@@ -119,7 +121,8 @@ function notice(question, sizes, near, names) {
 function stale(rows) {
   const old = rows.filter((row) => row.flags.split(" ").includes("stale"));
   if (!old.length) return "";
-  return `${old.length < rows.length ? `${old.length} of these ${rows.length} times predate` : "These times predate"} the current code (◊).`;
+  const which = old.length < rows.length ? `${old.length} of these ${rows.length} times` : "These times";
+  return `${which} predate the current code (◊).`;
 }
 
 const about = (name) => (PAGE.about[name] ? `${name}: ${PAGE.about[name]}` : "");
@@ -152,9 +155,9 @@ function answer(question) {
   say("#eager", row && exact && !check ? eagerFacts(size, row) : "");
   say("#lead", near.length && !check ? lead(near, result) : "");
   say("#untimed", near.length && !check ? untimed(size) : "");
-  say("#about-kernel", near.length && !check ? [stale(size.rows), about(result.names[0])].filter(Boolean).join(" ") : "");
+  say("#about-kernel", near.length && !check ? `${stale(size.rows)} ${about(result.names[0])}` : "");
   find("#link").href = address(question);
   say("#linked");
   find("#behind").hidden = !near.length;
-  if (near.length) showKernels(distinct([...near, ...nearest(sizes, question)]), result);
+  if (near.length) showKernels(distinct([...near, ...nearest(sizes, question)]));
 }

@@ -34,8 +34,8 @@ function segments(rows, sizes, over) {
   const parts = [];
   for (const row of rows) {
     const last = parts.at(-1)?.at(-1);
-    const next = last && last.M === row.M && sizes.indexOf(row[over]) === sizes.indexOf(last[over]) + 1;
-    if (next) parts.at(-1).push(row);
+    const follows = last && sizes.indexOf(row[over]) === sizes.indexOf(last[over]) + 1;
+    if (follows && last.M === row.M) parts.at(-1).push(row);
     else parts.push([row]);
   }
   return parts.filter((part) => part.length > 1);
@@ -52,8 +52,10 @@ function extent(lines, limit) {
 function draw() {
   const { over, gpu, op, dtype, m, lines: places, limit: roof } = PAGE.charts[chooser.chart.value];
   const timed = places.map((line) => line.map((i) => PAGE.sizes[i]).filter(value));
-  const lines = timed.filter((rows) => rows.length).map((rows, i) =>
-    ({ variant: rows[0].variant, rows, dash: DASHES[i % DASHES.length], grey: i >= NAMED && !chooser.all.checked }));
+  const lines = timed.filter((rows) => rows.length).map((rows, i) => {
+    const grey = i >= NAMED && !chooser.all.checked;
+    return { variant: rows[0].variant, rows, dash: DASHES[i % DASHES.length], grey };
+  });
   const sizes = distinct(lines.flatMap(({ rows }) => rows.map((row) => row[over]))).sort(by(Number));
   for (const id of ["#plot", "#values", "#numbers thead", "#numbers tbody"]) say(id);
   drawn = null;

@@ -34,8 +34,8 @@ const percent = (share) =>
 const times = (value) => (value === null ? "" : `${number(value)}×`);
 const microseconds = (value) => (value === null ? "" : `${number(value)} µs`);
 
-// What the reader can choose to compare: the column of a row, how it is written, whether the
-// smallest value is the best, and the column of its interval.
+// The metrics that a reader can choose: the column of a row, how its value is written, and whether
+// the least is the best.
 const METRICS = {
   graph: { column: "time_us", write: microseconds, least: true },
   eager: { column: "eager_us", write: microseconds, least: true },

@@ -11,27 +11,28 @@ function raw(row, text) {
   return h("a", { class: "raw", href: "#data", "data-words": words }, text);
 }
 
-// How the value of a row compares with the best: best, tied (not significant), or slower by how much.
-function shade(row, rows, { column, least }, raced) {
-  const values = rows.map((rival) => rival[column]).filter((value) => value !== null);
-  if (!raced || row[column] === null || values.length < 2) return "";
-  const best = least ? Math.min(...values) : Math.max(...values);
-  const ratio = least ? row[column] / best : best / row[column];
-  if (tied(row, rows, column, ratio)) return ratio === 1 && !shared(rows, column, best, least) ? "best" : "tied";
-  return ratio === 1 ? "best" : `slower${SLOWER.filter((limit) => ratio >= limit).length}`;
+// The rows with a value that are not significantly behind the best: by the ranking, or, of eager
+// calls, by their intervals. Rows that were recorded without an interval differ from UNLIKE on.
+function leaders(rows, column) {
+  const timed = rows.filter((row) => row[column] !== null);
+  if (timed.length < 2) return [];
+  if (column !== "eager_us") return timed.filter((row) => row.in_best_set);
+  const [first] = timed.toSorted(by((row) => row.eager_us));
+  return timed.filter((row) =>
+    row.eager_speedup_high === null || first.eager_speedup_low === null
+      ? row.eager_us < UNLIKE * first.eager_us
+      : row.eager_speedup_high >= first.eager_speedup_low);
 }
 
-// Whether a row is not significantly behind the best, by the ranking or by the intervals of eager calls.
-function tied(row, rows, column, ratio) {
-  if (column !== "eager_us") return row.in_best_set;
-  const [first] = rows.filter((rival) => rival.eager_us !== null).toSorted(by((rival) => rival.eager_us));
-  if (row.eager_speedup_high === null || first.eager_speedup_low === null) return ratio < UNLIKE;
-  return row.eager_speedup_high >= first.eager_speedup_low;
+// The look of a value: the best, tied with it, or slower by how much.
+function shade(row, best, { column, least }) {
+  if (row[column] === null || !best.length) return "";
+  if (best.includes(row)) return best.length > 1 ? "tied" : "best";
+  const ratio = least ? row[column] / best[0][column] : best[0][column] / row[column];
+  return `slower${SLOWER.filter((limit) => ratio >= limit).length}`;
 }
-const shared = (rows, column, best, least) => rows.filter((row) => row[column] !== null &&
-  tied(row, rows, column, least ? row[column] / best : best / row[column])).length > 1;
 
-function showKernels(sizes, result) {
+function showKernels(sizes) {
   const [size] = sizes;
   const control = PAGE.sizes.filter((row) => row.rank === null && alike(row, size));
   const raced = !size.no_winner && !isCheck(size.gpu);
@@ -39,13 +40,18 @@ function showKernels(sizes, result) {
   const unknown = least ? Infinity : -Infinity;
   const rows = [...size.rows, ...control].toSorted(by((row) =>
     (least ? 1 : -1) * (row[column] ?? unknown) || 0));
-  say("#h-kernels", isCheck(size.gpu) ? `Checked on this CPU at ${sizeTitle(size)}` : `Kernels at ${sizeTitle(size)}`);
+  const where = sizeTitle(size);
+  say("#h-kernels", isCheck(size.gpu) ? `Checked on this CPU at ${where}` : `Kernels at ${where}`);
   kernelTable.dataset.metric = metric.value;
+  const looks = Object.entries(METRICS).map(([key, each]) =>
+    ({ key, ...each, best: raced ? leaders(rows, each.column) : [] }));
   say("#kernels tbody", ...rows.map((row) => {
     const name = row.variant + (row.rank === null ? " (torch, from the other rows)" : "");
-    const cells = Object.entries(METRICS).map(([key, each]) =>
-      h("td", { class: `right ${key} ${shade(row, rows, each, raced)}` },
-        row[each.column] === null ? "" : raw(row, each.write(row[each.column]) + (key === "graph" ? row.mark : ""))));
+    const cells = looks.map(({ key, best, ...look }) => {
+      const value = row[look.column];
+      const text = look.write(value) + (key === "graph" ? row.mark : "");
+      return h("td", { class: `right ${key} ${shade(row, best, look)}` }, value === null ? "" : raw(row, text));
+    });
     return tableRow(h("th", { scope: "row" }, dot(row.variant), name), ...cells);
   }));
   const marks = Object.keys(PAGE.marks).filter((mark) => rows.some((row) => row.mark.includes(mark)));

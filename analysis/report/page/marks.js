@@ -10,7 +10,7 @@ const MARKERS = {
   p: "M0-1.1 1.05-.34 .65 .9H-.65L-1.05-.34Z", h: "M0-1.1 .95-.55V.55L0 1.1-.95 .55V-.55Z",
   "*": "M0-1.3 .35-.4 1.25-.4 .55 .2 .8 1.1 0 .55-.8 1.1-.55 .2-1.25-.4-.35-.4Z",
 };
-const DASHES = ["", "", "6 3", "2 3", "8 3 2 3", "12 4"]; // of the coloured lines, torch first
+const DASHES = ["", "", "6 3", "2 3", "8 3 2 3", "12 4"]; // dashes of the coloured lines, torch first
 const LABEL = 14; // pixels from one name to the next
 
 function marker(variant, [x, y], radius) {

@@ -38,8 +38,10 @@ function complain(fault) {
 // The picker of named shapes; it fills the operation, the element type, M and N.
 const models = find("#named select");
 for (const [op, group] of Map.groupBy(WORKLOADS, (workload) => workload.op))
-  models.append(h("optgroup", { label: op }, ...group.map((workload) => h("option",
-    { value: WORKLOADS.indexOf(workload) }, `${workload.name}: ${sizeName(workload)}, ${workload.dtype}`))));
+  models.append(h("optgroup", { label: op }, ...group.map((workload) => {
+    const text = `${workload.name}: ${sizeName(workload)}, ${workload.dtype}`;
+    return h("option", { value: WORKLOADS.indexOf(workload) }, text);
+  })));
 find("#named").hidden = !WORKLOADS.length;
 models.addEventListener("input", () => {
   const workload = WORKLOADS[models.value];
@@ -75,7 +77,8 @@ function read() {
     const field = value ? `${FIELD_NAMES[name]} “${value}”` : FIELD_NAMES[name];
     return `no ${field} (choose ${CHOICES[name].join(", ")})`;
   });
-  if (!size) faults.push(`no size${rest.length ? ` “${rest.join("/")}”` : ""} (write M x N, such as 1024x8192)`);
+  const sizeWords = rest.length ? ` “${rest.join("/")}”` : "";
+  if (!size) faults.push(`no size${sizeWords} (write M x N, such as 1024x8192)`);
   if (!faults.length) return fill({ gpu, op, dtype, M: size[1], N: size[2] }), ask(), true;
   complain(`This page cannot answer the address “#${words.join("/")}”: ${faults.join("; ")}.`);
   return true;

@@ -18,7 +18,8 @@ for (const row of PAGE.rows) {
 }
 
 // A number, a size and these names must be whole words, so that 512 does not find 5120.
-const WHOLE = new Set(PAGE.rows.flatMap(({ op, dtype, gpu, variant }) => [op, dtype, gpu, variant.toLowerCase()]));
+const WHOLE = new Set(PAGE.rows.flatMap(({ op, dtype, gpu, variant }) =>
+  [op, dtype, gpu, variant.toLowerCase()]));
 
 function list() {
   const words = filter.words.value.toLowerCase().split(/\s+/).map((word) =>
