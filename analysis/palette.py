@@ -1,7 +1,7 @@
 """Colour and marker of a variant: the same in every figure, and safe for the colour-blind.
 
 This project's kernels have colours of Okabe and Ito (https://jfly.uni-koeln.de/color/), and indigo
-and wine of Paul Tol (https://sronpersonalpages.nl/~pault/). Each other project has one of its own,
+and wine of Paul Tol (https://sronpersonalpages.nl/~pault/). Each other project has one to itself,
 chosen to be far from those of its rivals for people without red or without green cones. Variants of
 one family share a colour and differ in the marker.
 """

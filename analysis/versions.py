@@ -44,7 +44,7 @@ STEPS: tuple[Callable[[Row], Row], ...] = (
         | {"baseline": "torch_softmax"}
     ),
     with_values(special_rows_right="", special_rows_wrong=""),
-    # Only the variant's eager calls were timed, and torch's in rows of its own.
+    # Only the variant's eager calls were timed, and torch's in separate rows.
     with_values(torch_latency_us="", eager_speedup="", eager_speedup_low="", eager_speedup_high=""),
 )
 # Columns by which tables before version 8 show their version, the newest first.

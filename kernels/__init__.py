@@ -39,7 +39,7 @@ from .registry.source_hash import code_sha256  # noqa: F401
 from .registry.source_scan import BadKernel  # noqa: F401
 from .registry.variant import Variant
 
-# For users. The other names are for planning and measuring a sweep.
+# Names for users. The others are for planning and measuring a sweep.
 __all__ = ["Variant", "load", "names", *library.__all__]
 
 

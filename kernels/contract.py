@@ -9,7 +9,7 @@ DTYPES = {"float32": 4, "float16": 2, "bfloat16": 2}  # torch's name -> bytes of
 MIN_CAPABILITY = (8, 0)  # bfloat16; Triton supports no older one
 CLUSTERS_SINCE = (9, 0)  # thread block clusters and bulk copies (TMA)
 
-CONFIG_MARK = "__"  # in a variant's name, between its file's stem and a config
+CONFIG_MARK = "__"  # Mark in a variant's name, between its file's stem and a config
 
 WARP = 32  # threads of a warp; kWarp in types.cuh
 VEC_BYTES = 16  # widest load or store

@@ -17,7 +17,7 @@ LOG2E, LN2 = tl.constexpr(1.44269504088896341), tl.constexpr(0.69314718055994530
 # ln 2 in two numbers: the first has 16 bits, so its product with an exponent is exact.
 LN2_HIGH, LN2_LOW = tl.constexpr(0.693145751953125), tl.constexpr(1.428606820309417e-06)
 SPLIT_ROWS = tl.constexpr(64)  # rows, at most, that ``tree_sum`` moves between threads
-SQRT_HALF_BITS = tl.constexpr(0x3F3504F3)  # of the float32 next to the square root of 1/2
+SQRT_HALF_BITS = tl.constexpr(0x3F3504F3)  # Bits of the float32 next to the square root of 1/2.
 
 
 @triton.jit

@@ -18,7 +18,7 @@ from tools.inserts import print_block
 
 FOLDER = ROOT / "docs/figures/why"
 ITEMSIZE, GIGA = 4, 1e9
-L2_BYTES = 50 * 2**20  # of an H100, by its data sheet
+L2_BYTES = 50 * 2**20  # L2 of an H100, by its data sheet.
 LONGEST = 131072  # columns of the articles' longest rows
 # Matrices that a kernel reads and writes by its design, as its own file says.
 MATRICES_MOVED = {

@@ -17,9 +17,9 @@ from analysis.markdown import number, percent
 
 REPRODUCED, PARTLY, NOT_REPRODUCED = "reproduced", "partly", "not reproduced"
 OPEN, NO_DATA = "open", "no data"
-# From what agrees most to what was not judged.
+# The best agreement comes first.
 VERDICTS = (REPRODUCED, PARTLY, NOT_REPRODUCED, OPEN, NO_DATA)
-FIFTH = 0.2  # of the published effect, by which a reproduced one may differ
+FIFTH = 0.2  # Part of the published effect by which a reproduced one may differ.
 HALF = 0.5  # share of the sizes that a claim about every size needs for its direction
 SLACK = 1e-9  # relative, for values that are computed on the border
 

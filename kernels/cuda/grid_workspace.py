@@ -30,8 +30,9 @@ _libc = ctypes.CDLL(None)
 _libc.calloc.restype = ctypes.c_void_p
 _libc.free.argtypes = [ctypes.c_void_p]
 
-_addresses: dict[tuple[int, int, int], int] = {}  # by device, stream's id and capture (0: none)
-_free: dict[int, list[int]] = {}  # by device
+# Keys are the device, the stream's id and the capture (0: none).
+_addresses: dict[tuple[int, int, int], int] = {}
+_free: dict[int, list[int]] = {}  # Keys are devices.
 _graphs: list[tuple["GraphEnd", tuple[int, int, int]]] = []  # graphs that keep a workspace
 _lock = threading.Lock()
 

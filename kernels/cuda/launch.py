@@ -40,7 +40,7 @@ class LoadedLaunch(NamedTuple):
 
     kernel: Kernel
     plan: LaunchPlan
-    launch: Callable[..., None]  # of ``submitter``
+    launch: Callable[..., None]  # made by ``submitter``
 
     @property
     def blocks_per_sm(self) -> int:

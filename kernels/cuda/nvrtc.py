@@ -66,7 +66,7 @@ def _options(source: Path, arch: str) -> ProgramOptions:
         name=shown_name(source),
         arch=arch,
         std="c++17",
-        device_as_default_execution_space=True,  # for lambdas
+        device_as_default_execution_space=True,  # lambdas need it
     )
 
 

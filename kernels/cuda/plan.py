@@ -11,8 +11,9 @@ from ..contract import CLUSTERS_SINCE, MIN_CAPABILITY, VEC_BYTES, max_cluster
 from ..contract import WARP as WARP  # planners import it from here
 from ..tensors import DTYPES
 
-TYPES = dict(zip(DTYPES, ("float", "Half", "BFloat16"), strict=True))  # in types.cuh
-EPILOGUES = "Softmax", "LogSoftmax"  # in epilogue.cuh
+# C++ types, which types.cuh defines.
+TYPES = dict(zip(DTYPES, ("float", "Half", "BFloat16"), strict=True))
+EPILOGUES = "Softmax", "LogSoftmax"  # C++ types of epilogue.cuh.
 
 PORTABLE_CLUSTER = 8  # blocks of a cluster that every GPU with clusters can place
 
@@ -114,7 +115,7 @@ def problem_of(x: torch.Tensor, log: bool, gpu: GpuProperties) -> Problem:
     return Problem(x.dtype, rows, cols, pack, log, gpu)
 
 
-@functools.lru_cache(maxsize=1024)  # for new shapes of kernels that are loaded
+@functools.lru_cache(maxsize=1024)  # It serves new shapes of loaded kernels.
 def instantiate(template: str, *arguments: str | int | bool) -> str:
     """Return the C++ name of a template's instance, e.g. "f<float, 4, true>"."""
     texts = (str(a).lower() if isinstance(a, bool) else str(a) for a in arguments)

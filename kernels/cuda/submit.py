@@ -50,7 +50,7 @@ def _driver_launch() -> Callable[..., int]:
     return ctypes.CDLL("libcuda.so.1").cuLaunchKernelEx
 
 
-@functools.cache  # which also keeps the memory
+@functools.cache  # this also keeps the memory
 def _attributes(cluster: int, cooperative: bool) -> ctypes.Array:
     """Return the launch attributes of a kernel."""
     asked = [(CLUSTER, cluster, 1, 1)] * (cluster > 1) + [(COOPERATIVE, 1, 0, 0)] * cooperative

@@ -84,7 +84,7 @@ def _public(operation: Operation) -> Callable[..., Tensor]:
     The result is contiguous and has input's shape. Raises what torch raises.
     """
     function.__name__ = function.__qualname__ = name
-    function.__module__ = __package__.partition(".")[0]  # for help(), tracebacks and pickle
+    function.__module__ = __package__.partition(".")[0]  # help(), tracebacks and pickle show it
     return function
 
 

@@ -31,8 +31,8 @@ from .eligible import (
 from .logits_by_torch import Values, by_torch, gradient_by_torch
 from .operation import empty_cuda, has_failed, note_failure, on_device
 
-BLOCK_BYTES = 16 * 1024  # of a gradient, that one block of the launch writes
-LANGUAGE = "CUDA C++"  # of the only route beside torch's
+BLOCK_BYTES = 16 * 1024  # Bytes of a gradient that one block of the launch writes.
+LANGUAGE = "CUDA C++"  # The only route beside torch's.
 
 
 @constant
@@ -305,7 +305,7 @@ def compute(
         compute_rows = by_torch if differentiates else values_by_operator
         return compute_rows(tensors, options)[:2]
     if x.requires_grad and torch.is_grad_enabled():
-        # Of a leaf, the gradient would become the logits; rows that overlap have more than one.
+        # The gradient of a leaf would become the logits; rows that overlap have more than one.
         in_place = in_place and not x.is_leaf and x.stride(0) >= x.shape[1]
         return EagerValues.apply(x, tensors, options, in_place)
     return values(tensors, options, keeps_sums=False)[:2]

@@ -168,4 +168,4 @@ def _elsewhere(name: str, x: Tensor, logits: Tensor) -> ValueError:
 
 
 for _function in (logsumexp, token_log_probs, cross_entropy):
-    _function.__module__ = __package__.partition(".")[0]  # for help(), tracebacks and pickle
+    _function.__module__ = __package__.partition(".")[0]  # help(), tracebacks and pickle show it

@@ -88,7 +88,7 @@ def by_torch(tensors: RowTensors, options: Options) -> Values:
         if smoothing:
             first = (1 - smoothing) * first - smoothing * rows.log_p.mean(1)
         first = first + options.z_loss * logsumexp**2
-    if tensors.index is not None:  # of its shape, in new memory
+    if tensors.index is not None:  # the index's shape, in new memory
         used = used.view(-1, 1).expand(len(x), first.numel() // max(len(x), 1))
         first, used = (each.reshape(tensors.index.shape) for each in (first, used))
     sums = rows.maxima, rows.log_sums, *(() if entropies is None else (entropies,))

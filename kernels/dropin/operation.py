@@ -96,7 +96,7 @@ class Operation:
     ``torch_function(*inputs, dim, dtype)`` is torch's own way, in ``dtype`` or the first input's.
     """
 
-    name: str  # of the operator softmax_bench::NAME
+    name: str  # the operator is softmax_bench::NAME
     inputs: tuple[str, ...]
     output: str
     routes: tuple[Route, ...]

@@ -29,7 +29,7 @@ OPERATORS = [operation.aten for each in REPLACED for operation in (each, each.gr
 _lock = threading.RLock()
 _active: list["Replacement"] = []
 _library: torch.library.Library | None = None
-_decompositions: dict = {}  # those that Inductor lacks meanwhile
+_decompositions: dict = {}  # Decompositions that Inductor lacks meanwhile.
 
 
 class Replacement(contextlib.AbstractContextManager):
@@ -37,7 +37,7 @@ class Replacement(contextlib.AbstractContextManager):
 
     def __init__(self, inductor: bool):
         self.inductor = inductor
-        self._depth = 0  # of `with` statements
+        self._depth = 0  # open `with` statements
         self._begin()
 
     def _begin(self) -> None:

@@ -25,7 +25,7 @@ class _Sharded(torch.autograd.Function):
         inverse = 1.0 / (options.temperature if temperature is None else temperature)
         top = maxima.clone()
         dist.all_reduce(top, dist.ReduceOp.MAX, group)
-        share = ((maxima - top) * inverse + log_sums).exp()  # of the sum of exps
+        share = ((maxima - top) * inverse + log_sums).exp()  # its part of the sum of exps
         mine = x.gather(1, local.masked_fill(outside, 0)).float() - top[:, None]
         parts = [share[:, None], mine.masked_fill(outside, 0.0), 1.0 - outside.float()]
         if options.operation == "TokenLogProbEntropy":

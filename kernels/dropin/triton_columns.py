@@ -24,12 +24,13 @@ COLUMNS = 32  # adjacent columns of a program: a warp's load, 128 bytes of float
 MIN_TILE = 2**9  # elements of a program: it takes more of short columns,
 MAX_COLUMNS = 128  # up to here
 WASTE = 1.4  # lanes for each column, at most, of programs that end where inner does
-MIN_COLUMNS = {4: 8, 2: 16}  # by itemsize: a sector of 32 bytes
+MIN_COLUMNS = {4: 8, 2: 16}  # Columns of a tile by itemsize: a sector of 32 bytes.
 ENOUGH_PROGRAMS = 264  # two for each multiprocessor of an H100: below, programs become smaller
 ELEMENTS_PER_WARP = 512  # 16 in each thread
-MAX_WARPS = {4: 16, 2: 8}  # by itemsize: float32 takes more registers, and 16 warps fewer each
+# Warps by itemsize, at most: float32 takes more registers, and 16 warps fewer each.
+MAX_WARPS = {4: 16, 2: 8}
 THREAD_BYTES = 2**6  # that a thread of long columns loads before it computes, if it can,
-MAX_UNROLL = 8  # by this many tiles at most
+MAX_UNROLL = 8  # Tiles of a column, at most
 VECTOR = 16  # elements: Triton loads vectors where sizes and addresses are multiples of it
 
 # The part of the work on long columns that a launch does.
@@ -76,7 +77,7 @@ def chunks_of(n_chunks, PART: tl.constexpr):
     """Return the first of this program's chunks, and the one behind its last."""
     index = tl.program_id(1)
     if PART == ALL:
-        return index, index + n_chunks  # from 0 on
+        return index, index + n_chunks  # counted from 0
     if PART == OUTPUTS:
         index = n_chunks - 1 - index  # the last chunks come first: caches still hold them
     return index, index + 1

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div, next_power_of_2
 
-TILE_EPILOGUES = "OnlineSoftmax", "OnlineLogSoftmax"  # in epilogue.cuh
+TILE_EPILOGUES = "OnlineSoftmax", "OnlineLogSoftmax"  # C++ types of epilogue.cuh.
 CLUSTERS = (1, 2, 4, 8, 16)  # blocks
 # Shared memory of a block that its tiles leave free. The states of 16 blocks of 16 warps take
 # 2 KiB, CUDA takes 1 KiB.
@@ -21,9 +21,9 @@ class Shape(NamedTuple):
     """Say what shares a row: the lanes of a warp, a block of warps, or a cluster of blocks."""
 
     per_lane: int  # vectors
-    warps: int  # of a block, for one row
+    warps: int  # Warps of a block that serve one row.
     cluster: int  # blocks that share a row
-    rows: int  # of a block, a warp each; 1 where a row takes more than a warp
+    rows: int  # Rows of a block, a warp each; 1 where a row takes more than a warp.
 
 
 @functools.cache

@@ -71,7 +71,7 @@ RULE = {
         (1.2 * MIB, "frontier_spread__k4w8"),
     ),
 }
-# For all other rows: fewer states to poll, and more bytes in flight. Then, without clusters, the
+# All other rows: fewer states to poll, and more bytes in flight. Then, without clusters, the
 # longest rows of a block.
 LAST_RESORTS = f"frontier_spread__{frontier_spread.DEFAULT_CONFIG}", "frontier_staged__k10w16"
 

@@ -45,8 +45,9 @@ __device__ void store_run(T* to, const uint4* smem, int count, int thread) {
   if (rest < end) run.vecs[rest] = elements[rest];
 }
 
-constexpr int kPackedThreads = 128;  // of a block whose rows have at most a warp each
-constexpr int kPackedSums = 8;  // of a lane; fewer in a small matrix whose rows have more lanes
+constexpr int kPackedThreads = 128;  // threads of a block whose rows have at most a warp each
+// Sums of a lane; fewer in a small matrix whose rows have more lanes.
+constexpr int kPackedSums = 8;
 
 // Return the block's row of a thread, if rows share a warp or have one each; LANES adjacent threads
 // share a row. The distance between a warp's rows spreads them over the banks of shared memory, at
@@ -112,7 +113,7 @@ struct LaneElements {
   template <typename Epilogue>
   __device__ void store(T* first, const Epilogue& epilogue) {
     float factor = 1.0f;
-    // of one warp, top is the maximum
+    // With one warp, top is the maximum.
     if constexpr (KEEP_EXP) factor = STEP > kWarp ? epilogue.factor(value, top) : epilogue.scale;
 #pragma unroll
     for (int i = 0; i < K; ++i) {
@@ -152,7 +153,7 @@ __global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
   const int loaded_row = min(row, row_count - 1);  // threads without a row have the last one
 
   LaneElements<T, K, kSure, kStep, LANES, SUMS, Epilogue::kScalesExp> mine(width - lane);
-  int in_off = 0;  // of the first row in smem
+  int in_off = 0;  // offset of the first row in smem
   if (load_packed) {
     constexpr int kVecs = K / kVecElems<In> + 1;
     in_off = load_run<In, kThreads, kVecs>(smem, x_rows, row_count * width, thread);

@@ -24,9 +24,9 @@ ON_REQUEST = True  # ``frontier`` is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
 THREADS = 128  # per block, where a row has at most a warp
-MAX_WARPS = 16  # of a row
-WARPS_LANE_BYTES = 32  # of a lane, most, where a row has several warps
-SUMS = 8  # of a lane: kPackedSums
+MAX_WARPS = 16  # Warps of a row, at most.
+WARPS_LANE_BYTES = 32  # Bytes of a lane, at most, where a row has several warps.
+SUMS = 8  # Sums of a lane: kPackedSums.
 # Of a matrix whose threads are all resident at once. Barriers delay it more than accesses to single
 # elements do. Found on an H100.
 SMALL_ELEMENTS, SMALL_THREADS = 3 * 2**19, 2**18

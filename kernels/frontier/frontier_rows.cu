@@ -3,7 +3,7 @@
 #include "epilogue.cuh"
 #include "row_tile.cuh"
 
-constexpr int kThreadsPerSm = 1536;  // of 40 registers
+constexpr int kThreadsPerSm = 1536;  // threads of 40 registers
 
 // Return for how many resident blocks the compiler limits registers; 0: the compiler decides. More
 // blocks hide the exchange inside a cluster, as long as nothing spills. Found by measuring on

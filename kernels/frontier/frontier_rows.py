@@ -26,7 +26,7 @@ from ._tiling import TILE_EPILOGUES, Shape, fewest_blocks, is_unaligned, parse, 
 ON_REQUEST = True  # ``frontier`` is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
-ROWS = 4  # of a block, where a warp has one
+ROWS = 4  # Rows of a block, where a warp has one.
 # k: most vectors of a lane. w: most warps of a block. r: exps are computed again, not kept, which
 # takes half the registers in 16 bits.
 CONFIGS = ("k1w16", "k2w8", "k2w16", "k4w8", "k4w16", "k8w4", "k8w8", "k8w16", "k8w4r", "k8w8r")

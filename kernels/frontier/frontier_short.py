@@ -19,7 +19,7 @@ ON_REQUEST = True  # ``frontier`` is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
 THREADS = 128  # per block
-MAX_UNITS = 4  # of a lane
+MAX_UNITS = 4  # Units of a lane, at most.
 # u: most units of a lane for which a row takes fewer than 32 lanes.
 CONFIGS = ("u1", "u2")
 DEFAULT_CONFIG = "u1"

@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
     const auto slot = [&](int tile) {
       return smem + (tiles - 2 - tile) * kBlockVecs + threadIdx.x;
     };
-    SoftmaxState before = SoftmaxState::identity();  // of the tiles before the last
+    SoftmaxState before = SoftmaxState::identity();  // state of the tiles before the last
     if constexpr (STREAMED) {
 #pragma unroll 1
       for (int tile = 0; tile < tiles - 1; ++tile) {

@@ -104,7 +104,7 @@ def plan(
         shared = problem.gpu.max_shared_per_block // per_sm - STATIC_BYTES
         saved_tiles = min(tiles - 1, shared // tile_bytes)
     rounds = ceil_div(problem.rows, max_blocks(problem, per_sm) // row_blocks)
-    groups = ceil_div(problem.rows, rounds)  # of blocks, a row each
+    groups = ceil_div(problem.rows, rounds)  # Groups of blocks, a row each.
     bypass = 1 + (problem.rows * problem.cols * problem.dtype.itemsize > MAX_CACHED_BYTES)
     sizes = per_lane, parts, warps, registers, unaligned, streamed, bypass
     kernel = instantiate_for("frontier_spread", problem, *sizes, epilogues=TILE_EPILOGUES)

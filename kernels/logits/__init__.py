@@ -10,11 +10,11 @@ NO_INDEX = -(2**63)  # no column is ignored
 class Options(NamedTuple):
     """Hold what a call computes, beside its tensors."""
 
-    operation: str  # of logits_forward.cu
+    operation: str  # The name of a struct in logits_forward.cu.
     temperature: float = 1.0
-    ignore_index: int = NO_INDEX  # of a loss: its rows have loss and gradient 0
-    label_smoothing: float = 0.0  # of a loss
-    z_loss: float = 0.0  # of a loss: it grows by z_loss * logsumexp**2
+    ignore_index: int = NO_INDEX  # Target whose rows have loss and gradient 0.
+    label_smoothing: float = 0.0  # Only a loss has it.
+    z_loss: float = 0.0  # A loss grows by z_loss * logsumexp**2.
 
 
 class RowTensors(NamedTuple):

@@ -1,5 +1,5 @@
-// What the kernels of logits know of a row beside its logits. A kernel has one argument, a struct
-// of fields of 8 bytes each.
+// Arguments of the kernels of logits for a row, beside its logits. A kernel has one argument, a
+// struct of fields of 8 bytes each.
 #pragma once
 #include "types.cuh"
 

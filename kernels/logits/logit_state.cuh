@@ -2,16 +2,16 @@
 #pragma once
 #include "state.cuh"
 
-// What a state sums beside the exps.
+// Sums of a state beside the exps.
 enum class Moment {
   kNone,
   kEntropy,  // exp(d) d of each element, where d is its distance from the maximum
   kMean,     // d of each element, and how many there are
 };
 
-// Of some logits x, with d = x - max: `rest` is the sum of exp(d / temperature) over all elements
-// but one that equals the maximum. Where this one has nearly the whole sum, the others alone say
-// how nearly.
+// State of some logits x, with d = x - max: `rest` is the sum of exp(d / temperature) over all
+// elements but one that equals the maximum. Where this one has nearly the whole sum, the others
+// alone say how nearly.
 template <Moment MOMENT>
 struct alignas(MOMENT == Moment::kNone ? 8 : 16) LogitState {
   float max, rest, moment, count;

@@ -11,7 +11,7 @@ struct RowGradient {
   float max, log_sum, inverse_temperature;
   float scale = 0.0f, entropy_scale = 0.0f, entropy = 0.0f, offset = 0.0f;
   const Index* index = nullptr;
-  const float* g = nullptr;  // of each index
+  const float* g = nullptr;  // gradient of each index
   Index index_count = 0;
   float per_g = 0.0f;  // at_index, of a g of 1
 

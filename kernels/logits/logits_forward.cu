@@ -5,9 +5,9 @@
 #include "logit_state.cuh"
 #include "vec_tile.cuh"
 
-constexpr int kMaxSegments = 2 * kWarp;  // of a row; each lane of a warp merges two
+constexpr int kMaxSegments = 2 * kWarp;  // segments of a row; each lane of a warp merges two
 
-// What a row's state sums beside the exps.
+// Sums of a row's state beside the exps.
 template <typename Op>
 constexpr Moment kMoment = Moment::kNone;
 template <>
@@ -58,7 +58,7 @@ __device__ void write_values(const Arguments<T>& to, Index row, State state, flo
   if constexpr (kMoment<Op> == Moment::kEntropy) {
     float entropy = log_sum - state.moment * inverse / (1.0f + state.rest);
     if (entropy < 0.0f) entropy = 0.0f;
-    if (state.max == lowest()) entropy = not_a_number();  // of a row of -inf alone
+    if (state.max == lowest()) entropy = not_a_number();  // a row of -inf alone has none
     to.second[row] = entropy;
     if (to.log_sums != nullptr) to.log_sums[to.rows + row] = entropy;
   }
@@ -71,7 +71,7 @@ __device__ void write_values(const Arguments<T>& to, Index row, State state, flo
     to.first[row] = logsumexp;
     return;
   }
-  // Where the share of an element is nearly 1, it is the maximum, and log_sum is all that is left.
+  // An element whose share is nearly 1 is the maximum, and log_sum is all that is left.
   const auto log_prob = [&](Index column, T x) {
     if (!to.has_column(column, to.cols)) return not_a_number();
     return (to_float(x) - state.max) * inverse - log_high - lost;
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(WARPS* kWarp) logits_short(const Arguments<T> 
   write_values<Op>(arguments, row, state, arguments.inverse_of(row), target);
 }
 
-constexpr int kThreadsPerSm = 1024;  // of 64 registers
+constexpr int kThreadsPerSm = 1024;  // threads of 64 registers
 
 // K, UNALIGNED: as in VecTile. WARPS: of a block. They decide, with warp_tiles and segments, the
 // order of sums, and follow from cols alone.
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(WARPS* kWarp, kThreadsPerSm / (WARPS * kWarp))
 
   Tile tile(first_vec(begin * warp_tiles), cols, lowest());
   if (exists(begin * warp_tiles)) tile.begin_load(x_row);
-  // What the row's values need is on its way meanwhile.
+  // Loads for the row's values are on their way meanwhile.
   if (arguments.template skips<Op>(row)) {
     if (threadIdx.x == 0 && row_block == 0) write_zeros<Op>(arguments, row);
     return;

@@ -24,7 +24,7 @@ SOURCE = Path(__file__).with_suffix(".cu")
 MAX_SEGMENTS = 2 * WARP  # kMaxSegments in the source
 # (vectors of a lane, rows of a warp) for rows of one tile, by the vectors of a lane
 SHORT = (1, 4), (2, 4), (4, 2), (8, 1)
-SHORT_WARPS = 4  # of a block
+SHORT_WARPS = 4  # Warps of a block.
 KIB = 2**10
 # (most bytes of a row, config), by whether a row fills whole vectors and by the bytes
 # of an element. k: vectors of a lane in a tile. w: warps of a block. g: fewest tiles of a warp in a
@@ -35,7 +35,7 @@ RULE = {
     (False, 2): ((64 * KIB, "k8w2g1"), (math.inf, "k8w4g1")),
     (False, 4): ((16 * KIB, "k4w1g8"), (math.inf, "k4w4g2")),  # more vectors would spill
 }
-RESIDENT_THREADS = 1024  # of a multiprocessor
+RESIDENT_THREADS = 1024  # Threads of a multiprocessor.
 MIN_TAIL_BLOCKS = 8  # that share each of the last of many rows
 
 
@@ -56,7 +56,7 @@ def segments_of(cols: int, itemsize: int, config: str | None = None) -> Segments
         config = next(config for most, config in rule if row_bytes <= most)
     numbers = parse(config)
     per_lane, warps = numbers["k"], numbers["w"]
-    rounds = ceil_div(row_bytes, per_lane * warps * WARP * VEC_BYTES)  # of all warps
+    rounds = ceil_div(row_bytes, per_lane * warps * WARP * VEC_BYTES)  # bytes of all warps
     warp_tiles = max(numbers["g"], ceil_div(rounds, MAX_SEGMENTS))
     return Segments(per_lane, warps, warp_tiles, ceil_div(rounds, warp_tiles))
 

@@ -40,7 +40,7 @@ def compiled(into: Callable, config: str) -> Callable:
     """Return a function, compiled in the mode of a config for every shape and stride."""
     from torch._inductor import config as inductor  # here, because the import is slow
 
-    # By default Inductor starts a process for every core, which would disturb the timing.
+    # Inductor starts by default a process for every core, which would disturb the timing.
     inductor.compile_threads = 1
     # fullgraph: more layouts than torch compiles (8) are an error, not silently eager kernels
     return torch.compile(into, mode=_MODES[config], dynamic=False, fullgraph=True)

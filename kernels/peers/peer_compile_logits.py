@@ -22,7 +22,7 @@ ON_REQUEST = True  # another project's kernel
 def _compiled_like(function: Callable) -> Callable:
     """Return the function of a variant that computes ``function`` of torch_logits."""
 
-    count = function.__code__.co_argcount - 1  # of inputs
+    count = function.__code__.co_argcount - 1  # the number of inputs
 
     def run(*inputs_and_out: torch.Tensor | tuple | None, out=None):
         inputs, out = inputs_and_out[:count], (*inputs_and_out[count:], out)[0]

@@ -32,7 +32,7 @@ with _package.optional_package():
     from flashinfer.jit.sampling import gen_sampling_module
 
 MAX_ELEMENTS = 2**32
-WORKSPACE_BYTES = 2**20  # as in flashinfer/sampling.py
+WORKSPACE_BYTES = 2**20  # The size that flashinfer/sampling.py takes.
 # From OnlineSoftmax in sampling.cuh: these rows are split, and a slice has a pair of floats.
 MAX_SPLIT_ROWS, MIN_SPLIT_COLS, SLICE_COLS, SLICE_BYTES = 128, 24576, 8192, 8
 
@@ -44,7 +44,7 @@ def unsupported(x: torch.Tensor) -> str | None:
         return f"{x.dtype}: FlashInfer returns probabilities in float32 only"
     if rows * cols >= MAX_ELEMENTS:
         return f"{rows} x {cols} elements: FlashInfer's kernels count fewer than 2^32"
-    # of more rows, which are not split, the first may be asked for
+    # More rows are not split, and the first may be asked for.
     slices = min(rows, MAX_SPLIT_ROWS) * math.ceil(cols / SLICE_COLS)
     if cols >= MIN_SPLIT_COLS and slices * SLICE_BYTES > WORKSPACE_BYTES:
         return f"{rows} x {cols} elements: their slices do not fit FlashInfer's workspace of 1 MiB"

@@ -30,7 +30,7 @@ with _package.optional_package():
 
 MAX_ROWS = 65535  # blocks of a launch in its second dimension
 IGNORE_INDEX = -100
-TOKEN_SETTINGS = {"BLOCK_N": 2048, "num_stages": 4, "num_warps": 1}  # in grpo_loss.py
+TOKEN_SETTINGS = {"BLOCK_N": 2048, "num_stages": 4, "num_warps": 1}  # grpo_loss.py has these.
 
 
 def unsupported(x: Tensor) -> str | None:
@@ -59,7 +59,7 @@ def cross_entropy(x: Tensor, target: Tensor, out: Tensor | None = None) -> Tenso
         predicted_tokens_ptr=None,
         predicted_tokens_stride=0,
         n_cols=cols,
-        n_non_ignore=rows,  # what a mean would divide by
+        n_non_ignore=rows,  # the divisor of a mean
         sum_non_ignore_weight=rows,
         ignore_index=IGNORE_INDEX,
         weight_sum=0.0,

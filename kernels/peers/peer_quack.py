@@ -27,7 +27,7 @@ with _package.optional_package():
     _package.skip_init("quack")
     from quack.softmax import _softmax_fwd
 
-THREADS, WARPS = 256, 8  # of a block, for the long rows that fill shared memory
+THREADS, WARPS = 256, 8  # Threads and warps of a block, for the long rows that fill shared memory
 
 
 def unsupported(x: torch.Tensor) -> str | None:

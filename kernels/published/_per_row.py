@@ -4,7 +4,7 @@ import torch
 
 from ..tensors import empty_output
 
-ARTICLE_WARPS = 32  # for every N and tile, in the article by Mizuno-Ai and wu-kan
+ARTICLE_WARPS = 32  # The article by Mizuno-Ai and wu-kan has them for every N and tile.
 
 
 def launch(kernel, x: torch.Tensor, out: torch.Tensor | None = None, **settings) -> torch.Tensor:

@@ -48,7 +48,7 @@ def _reached(first: Path, with_packages: bool) -> tuple[Path, ...]:
         if path.suffix == ".py":
             used = [path.with_suffix(".cu"), *_modules(path, first.parent, with_packages)]
         for named in source_scan.named_files(path):
-            # where kernels/cuda/sources.py looks
+            # kernels/cuda/sources.py looks there
             used += [path.parent / named, first.parent / named, INCLUDE / named]
         todo |= {each for each in used if each.is_file()} - files
     return tuple(sorted(files))

@@ -187,7 +187,7 @@ def _load_added(path: Path) -> types.ModuleType:
     package = f"_external_{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
     if package not in sys.modules:
         sys.modules[package] = types.ModuleType(package)
-        sys.modules[package].__path__ = [folder]  # for imports that begin with a dot
+        sys.modules[package].__path__ = [folder]  # imports that begin with a dot need it
     return importlib.import_module(f"{package}.{path.stem}")
 
 

@@ -2,7 +2,8 @@
 #include "grid_workspace.cuh"
 #include "unaligned.cuh"
 
-constexpr unsigned kSense = 1u << 31;  // a counter's bit that flips when all blocks of a row have added
+constexpr unsigned kSense =
+    1u << 31;  // a counter's bit that flips when all blocks of a row have added
 constexpr unsigned kUnlikely = 0x9e3779b9;  // some value that data seldom give
 
 __device__ inline unsigned load_relaxed(const unsigned* from) {

@@ -1,6 +1,6 @@
 """Profile one call of a point with Nsight Compute: ``python -m measure point … --profile FILE``.
 
-ncu runs this module in a process of its own, with the point as its argument. The process compiles
+ncu runs this module in a separate process, with the point as its argument. The process compiles
 and loads the kernel by two calls, and opens the profiler's range for a third. So the profile has
 the kernels of one call, on the buffers of a timed one, and none that draws input or tunes. ncu
 empties the caches before each kernel, which is as cold as the timing is.

@@ -10,7 +10,7 @@ from analysis import panels, published
 from measure import ROOT
 from tests.analysis import synthetic
 
-# The same examples in every run, so that a failure is one of the code.
+# Every run has equal examples, so that a failure is one of the code.
 EXAMPLES = settings(derandomize=True, deadline=None, database=None, max_examples=60)
 # Any text but lone surrogates, which UTF-8 does not have, and the carriage return, which Python's
 # csv.writer did not quote before 3.13 and which no row has: its messages are one line.

@@ -196,7 +196,7 @@ def test_stably_means_at_every_size(errors, verdict, value):
 @pytest.mark.parametrize(
     ("below", "beyond", "verdict"),
     [
-        ((3, 3), (3, -3), SAME),  # below the limit the fastest, from there on slower than one
+        ((3, 3), (3, -3), SAME),  # the fastest below the limit, slower than one beyond
         ((3, 1), (3, -3), OPEN),  # not clearly faster than the second
         ((3, -3), (3, -3), PARTLY),
         ((3, 3), (3, 3), PARTLY),

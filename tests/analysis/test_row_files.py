@@ -75,7 +75,7 @@ def test_value_that_is_not_allowed(tmp_path):
         ({"git_dirty": "yes"}, "git_dirty is 'yes', expected true or false"),
         ({"status": "fine"}, "status is 'fine', expected one of ok, interpreted"),
         ({"status": ""}, "status is empty"),
-        ({"speedup": ""}, "speedup is empty"),  # of an ok row
+        ({"speedup": ""}, "speedup is empty"),  # columns of an ok row
         ({"flags": "throttled hot"}, "flags is 'throttled hot', expected one of aa_biased"),
     ):
         path = synthetic.write_csv(tmp_path / "x.csv", [synthetic.row() | change])

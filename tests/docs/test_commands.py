@@ -75,7 +75,7 @@ NOT_RUN = {
     "snakemake --cores all --config 'gpus=[a100_sxm4_80gb, h200]'": "it needs the GPUs",
     "snakemake --workflow-profile": "it needs Slurm, which tests/slurm start",
 }
-# What the Makefile touches after it has installed packages into .venv, the first of them first.
+# Files that the Makefile touches after it has installed packages into .venv, in their order.
 INSTALLED = (".reports", ".ready")
 ABSENT_HERE = tuple(NOT_RUN) + tuple(INSTALLING)
 
@@ -112,7 +112,9 @@ def check_words(command: str, folder: Path) -> None:
         case ["python", "-m", "analysis", *words]:
             cli.parser().parse_args(words)
         case ["snakemake", *words]:
-            words = [word for word in words if word != "--use-conda"]  # which needs conda to plan
+            words = [
+                word for word in words if word != "--use-conda"
+            ]  # --use-conda needs conda to plan
             planned = run("snakemake", "--dry-run", *words, cwd=folder, env=environment())
             assert "total" in planned
         case ["make", target, *_]:

@@ -13,7 +13,7 @@ from measure import ROOT
 from tests.docs.test_commands import COMMANDS, INSTALLING
 from tests.processes import run
 
-# What a reader of the tutorial does, and then what installs more, in the same shell.
+# Commands of a reader of the tutorial, and then those that install more, in one shell.
 TUTORIAL = COMMANDS["docs/tutorial.md"]
 LATER = [c for page in COMMANDS.values() for c in page if c.startswith(tuple(INSTALLING))]
 
@@ -43,7 +43,7 @@ def test_a_new_machine_installs_what_the_documents_say(clone):
     script = "\n".join(["set -ex", *dict.fromkeys(TUTORIAL + LATER)])
     # the peers are hundreds of megabytes, so pip resolves them and ends
     script = script.replace("make peers", 'make peers INSTALL="-m pip install --dry-run"')
-    # what needs a GPU says so without one
+    # a command that needs a GPU says so without one
     script = script.replace("python -m softmax_bench warm-up", "! python -m softmax_bench warm-up")
     done = subprocess.run(
         ["bash", "-c", script],

@@ -19,7 +19,9 @@ MEASURED = re.compile(
 )
 PRINTED = re.compile(r"<!-- output of: .*?<!-- end -->|^```.*?^```$", re.MULTILINE | re.DOTALL)
 
-JOB_S = 1.0  # of `make run` for a point beside its `wall_s`: on an H100, 182 points took 470 s
+JOB_S = (
+    1.0  # Seconds of `make run` for a point beside its `wall_s`: on an H100, 182 points took 470 s
+)
 
 
 def coverage(blocks: int) -> float:

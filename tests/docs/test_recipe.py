@@ -23,6 +23,6 @@ def test_the_base_is_checked_out_again_on_a_runner_that_kept_the_last_one(tmp_pa
         run(f"cd new && {commit.format(change)}")
         run(checkout)
         assert (tmp_path / "old/kernel.py").read_text(encoding="utf-8") == f"{base}\n"
-        (tmp_path / "old/results").mkdir()  # which the next job must not find
+        (tmp_path / "old/results").mkdir()  # the next job must not find it
     run(checkout)
     assert not (tmp_path / "old/results").exists()

@@ -61,7 +61,7 @@ def test_all_that_is_broken_is_named_at_once(tmp_path):
 def test_following_the_advice_completes_the_sweep(finished):
     *broken, whole = finished.rows()
     cut(broken[0], 0.9)
-    broken[1].write_bytes(bytes(broken[1].stat().st_size))  # as after a power loss
+    broken[1].write_bytes(bytes(broken[1].stat().st_size))  # a power loss leaves such a file
     cut(samples_of(broken[2]))
     before = (whole.read_bytes(), whole.stat().st_mtime_ns)
     (finished.folder / MERGED).unlink()

@@ -22,9 +22,9 @@ from tests.workflow import runner
 PACKAGES = ("slurmctld", "slurmd", "slurm-client")
 NEEDED = ("slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel", "sinfo")
 NODES = {"node1": "a100", "node2": "h200", "node3": "l40s"}  # name -> type of its GPUs
-GPUS = 8  # of a node
+GPUS = 8  # Cores of a node.
 MARK = "LAB_FOLDER"
-START_S = 60  # for a daemon to answer, on a busy machine
+START_S = 60  # Seconds for a daemon to answer on a busy machine.
 
 CONF = """\
 ClusterName=lab
@@ -73,7 +73,7 @@ def lacks() -> str:
     with tempfile.TemporaryDirectory() as folder:
         try:
             _fake_gpu(Path(folder, "nvidia0"))
-        except PermissionError:  # as in some containers
+        except PermissionError:  # some containers have none
             return "device files, which stand for GPUs, may not be made here"
     return ""
 

@@ -30,7 +30,7 @@ def measure_point(point, *_) -> tuple[dict, list[tuple]]:
         "gpus": os.environ.get("CUDA_VISIBLE_DEVICES"),
     }
     _note(visit | {"begin": time.time()})
-    time.sleep(0.2)  # so that two points at once would be seen
+    time.sleep(0.2)  # two points at once would be seen
     patience = time.monotonic() + 400  # should nobody be left to let it go
     while _held() and time.monotonic() < patience:
         time.sleep(0.1)

@@ -18,7 +18,7 @@ from tests.workflow.runner import UNTIL_MERGED, read_csv
 pytestmark = [pytest.mark.xdist_group("slurm"), pytest.mark.slow]
 SIZES = [8, 13, 21]
 OF_A_MATRIX = 2 * len(VARIANTS)  # points: each variant has two replicates
-MINUTES = 3  # for a point, with the default time-out of 120 s
+MINUTES = 3  # Minutes for a point, with the default time-out of 120 s.
 
 
 class Played(NamedTuple):
@@ -28,7 +28,7 @@ class Played(NamedTuple):
     first: tuple[int, str]
     rows: dict[str, int]  # point -> mtime
     second: tuple[int, str]
-    measured: list[str]  # by the second call
+    measured: list[str]  # the second call measures them
 
 
 def cut(fault, *gpus):

@@ -30,7 +30,7 @@ def _run(options: Sequence[str], cwd: Path, env: dict[str, str], output: str) ->
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
-    sys.path[0] = str(cwd)  # as `python -m snakemake` has it
+    sys.path[0] = str(cwd)  # `python -m snakemake` has it, too
     sys.argv = ["snakemake", *options]
     import snakemake.cli
 

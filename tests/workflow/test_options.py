@@ -19,9 +19,9 @@ JOBS = {
     # a part of the graph, from either end
     "-F --until gpu_figures": ("point gpu_figures", "summary report"),
     "-F --omit-from collect": ("point merge", DRAW),
-    # what runs again after a run
+    # Rules that run again after a run.
     "--forcerun summary": ("summary all", "point merge gpu_figures report"),
-    # the same configuration, but the report tells the command that repeats it
+    # an equal configuration, but the report tells the command that repeats it
     "--config gpus=[cpu]": ("report all", "point merge gpu_figures"),
     "--config gpus=[recorded]": (DRAW, "point merge"),
     "--rerun-triggers mtime": ("", f"point merge {DRAW}"),

@@ -70,7 +70,7 @@ def test_prose_and_touched_files_measure_nothing_and_the_report_shows_prose(runn
 @pytest.mark.parametrize("file", EDITED)
 def test_edited_code_measures_what_uses_it_beside_the_old_rows(runner, file):
     before = {path: path.stat().st_mtime_ns for path in runner.rows()}
-    shutil.rmtree(runner.folder / ".snakemake")  # as after a copy: no records of earlier runs
+    shutil.rmtree(runner.folder / ".snakemake")  # a copy has no records of earlier runs
     runner.change(file)
     measured = runner.jobs()
     assert measured["point"] == EDITED[file]

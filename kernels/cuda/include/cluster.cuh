@@ -104,7 +104,7 @@ struct RowPart {
   Index row = blockIdx.x;
   // broadcast from lane 0, so the compiler knows that the value is uniform over the warp
   int warp = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x) / kWarp, 0);
-  int tile = warp;  // of the row
+  int tile = warp;  // tile of the row
 
   __device__ RowPart() {
     static_assert(ROWS == 1 || (WARPS == 1 && CLUSTER == 1), "rows do not share barriers");

@@ -69,13 +69,13 @@ struct LogSoftmaxOf {
 template <>
 struct LogSoftmaxOf<float> {
   static constexpr float kLargest = 0x1.fffffep127f;
-  float high, low;  // of log(sum of exp(x)); NaN for an infinite maximum, which has none
+  float high, low;  // log(sum of exp(x)) in two parts; NaN for an infinite maximum, which has none
 
   __device__ explicit LogSoftmaxOf(SoftmaxState state) {
     float lost;
     const float log_sum = log1p_of(state.sum, lost);
     high = __fadd_rn(state.max, log_sum);
-    // what the addition lost (Knuth)
+    // the part that the addition lost (Knuth)
     const float added = __fsub_rn(high, state.max);
     low = __fadd_rn(__fsub_rn(state.max, __fsub_rn(high, added)), __fsub_rn(log_sum, added));
     low = __fadd_rn(low, lost);

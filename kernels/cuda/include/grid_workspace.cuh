@@ -5,12 +5,13 @@
 #include "cp_async.cuh"
 #include "state.cuh"
 
-constexpr int kMaxStates = 2048;  // of the rows that are in flight at once
+constexpr int kMaxStates = 2048;  // states of the rows in flight at once
 // A block may publish row r + 1 while a slower one still reads row r, but never row r + 2. Two
 // slots are enough; four leave a margin.
 constexpr int kSlots = 4;
 
-constexpr int kMaxMeetingRows = 1024, kMaxRowStates = 16384;  // of a launch whose last blocks merge
+// Limits of a launch whose last blocks merge.
+constexpr int kMaxMeetingRows = 1024, kMaxRowStates = 16384;
 
 // An epoch is one row of a group of blocks. Each launch continues the count, so nothing is ever
 // cleared. The count wraps after 2^32 epochs. A place that was not written in all these epochs
@@ -21,10 +22,11 @@ struct GridWorkspace {
   unsigned epochs;   // before this launch
   unsigned started;  // blocks of this launch that have read `epochs`
   unsigned unread;
-  // Of rows in flight whose blocks only meet (measure/clock/read_meet_write.cu): [line][word].
+  // Words of rows in flight whose blocks only meet (measure/clock/read_meet_write.cu):
+  // [line][word].
   alignas(128) unsigned counters[7][32];
-  // Of rows whose last block merges: how many blocks have written states, 0 between launches; and
-  // the states, of at most 16 bytes.
+  // Counters of rows whose last block merges: how many blocks have written states, 0 between
+  // launches; and the states, of at most 16 bytes.
   unsigned arrived[kMaxMeetingRows];
   uint4 row_states[kMaxRowStates];
 };

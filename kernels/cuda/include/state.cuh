@@ -84,7 +84,7 @@ struct SumMerge {
   }
 };
 
-// What a state sums for outputs of type Out: RowExp<Out>, whose exps become outputs if KEEP_EXP.
+// Sums of a state for outputs of type Out: RowExp<Out>, whose exps become outputs if KEEP_EXP.
 // SHORT: of so few that no error averages out.
 template <typename Out, bool KEEP_EXP, bool SHORT = false>
 struct Sums : SoftmaxMerge<Sums<Out, KEEP_EXP, SHORT>> {

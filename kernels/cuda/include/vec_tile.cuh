@@ -140,7 +140,7 @@ struct VecTile {
   __device__ void store_shifted(T* out_row, const To& out, const Output& output) const {
     const int lane = threadIdx.x % kWarp, back = out.elements_off();
     T* const to = out_row + first_elem() - back;
-    const int elems_to_end = elems_left() + back;  // of the row, from `to` on
+    const int elems_to_end = elems_left() + back;  // elements of the row from `to` on
     Vec previous = Vec{}, current;
 #pragma unroll
     for (int k = 0; k < K; ++k) {

@@ -27,13 +27,15 @@ from ...tensors import backward_functions
 from .._tiling import is_unaligned, plan_of, vectors_of
 from ..frontier_rows import shape_of
 
-GRADIENTS = "SoftmaxGrad", "LogSoftmaxGrad"  # in the source
+GRADIENTS = "SoftmaxGrad", "LogSoftmaxGrad"  # Names in the source.
 SOURCE = Path(__file__).with_suffix(".cu")
 # Vectors of a lane, of g and of y each. A row takes the first that needs at most 8 blocks: a GPU
 # can place fewer clusters of 16.
 PER_LANE = 4, 8
-MAX_WARPS = 16  # of a block
-BLOCK_BYTES = WARP * PER_LANE[-1] * MAX_WARPS * VEC_BYTES  # of a row, at most
+MAX_WARPS = 16  # Warps of a block, at most.
+BLOCK_BYTES = (
+    WARP * PER_LANE[-1] * MAX_WARPS * VEC_BYTES
+)  # Bytes of a row that a block keeps, at most.
 
 
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:

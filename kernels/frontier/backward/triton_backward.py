@@ -17,7 +17,8 @@ from ...triton_math import exp_of, fast_exp
 
 LONGEST_BLOCK = 2**14  # g and y of such a row take 64 registers in each thread of 16 warps
 TILE = {4: 2**14, 2: 2**13}  # elements, by itemsize
-MIN_ELEMENTS = 2**10  # of a program: a single row of 128 would leave threads idle
+# Elements of a program, at least: a single row of 128 would leave threads idle.
+MIN_ELEMENTS = 2**10
 
 
 @triton.jit
