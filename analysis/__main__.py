@@ -19,15 +19,16 @@ from kernels.terminal import replace_missing_characters
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code, for bad input after one line that says why."""
-    given = parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     started = time.monotonic()
     try:
-        done = given.run(given) or given.output
+        done = options.run(options) or options.output
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return exit_codes.BAD_INPUT
-    print(f"analysis {given.command}: {done} ({time.monotonic() - started:.1f} s)", file=sys.stderr)
-    return given.code
+    seconds = time.monotonic() - started
+    print(f"analysis {options.command}: {done} ({seconds:.1f} s)", file=sys.stderr)
+    return options.code
 
 
 def parser() -> ArgumentParser:
@@ -110,89 +111,90 @@ def _percent(text: str) -> float:
     return value
 
 
-def _collect(given: Namespace) -> str:
+def _collect(options: Namespace) -> str:
     """collect merged rows, and recorded rows of the other GPUs"""
     from analysis.merge import collect
 
-    count = collect(given.merged, given.recorded, given.output, given.unranked_flags)
-    return f"{count} rows to {given.output}"
+    count = collect(options.merged, options.recorded, options.output, options.unranked_flags)
+    return f"{count} rows to {options.output}"
 
 
-def _summary(given: Namespace) -> None:
+def _summary(options: Namespace) -> None:
     """rank the variants at every point"""
     from analysis import frame, ranking
 
-    ranking.write(frame.load(given.measurements), given.output)
+    ranking.write(frame.load(options.measurements), options.output)
 
 
-def _claims(given: Namespace) -> None:
+def _claims(options: Namespace) -> None:
     """check every published claim"""
     from analysis import claims, frame
 
-    frame.write(given.output, claims.check(*_tables(given)))
+    frame.write(options.output, claims.check(*_tables(options)))
 
 
-def _figures(given: Namespace) -> str:
+def _figures(options: Namespace) -> str:
     """draw every figure of a GPU"""
     from analysis.figures import write
 
-    count = len(write.write(*_tables(given), given.gpu, given.output_dir))
-    return f"{count} files to {given.output_dir / given.gpu}"
+    count = len(write.write(*_tables(options), options.gpu, options.output_dir))
+    return f"{count} files to {options.output_dir / options.gpu}"
 
 
-def _report(given: Namespace) -> str:
+def _report(options: Namespace) -> str:
     """write report.md, report.html, and the tables behind them"""
     from analysis import claims
     from analysis.report.write import write
 
-    measurements, published = _tables(given)
+    measurements, published = _tables(options)
     written = write(
         measurements,
-        claims.read(given.claims),
+        claims.read(options.claims),
         published,
-        folder=given.output_dir,
-        command=given.repeat,
-        recorded=given.recorded,
-        unranked=given.unranked_flags,
-        workloads=given.workloads,
+        folder=options.output_dir,
+        command=options.repeat,
+        recorded=options.recorded,
+        unranked=options.unranked_flags,
+        workloads=options.workloads,
     )
     return ", ".join(map(str, written))
 
 
-def _compare(given: Namespace) -> str:
+def _compare(options: Namespace) -> str:
     """compare two runs; exit with 3 when a point became slower, 4 when one broke or a changed \
 kernel was not compared, 2 for bad input"""
     from analysis import compare, row_files
     from analysis.figures import heatmap
     from analysis.figures.write import draw
 
-    if given.threshold < given.margin:
+    if options.threshold < options.margin:
         raise InputError(
-            f"--threshold {100 * given.threshold:g} is less than --margin {100 * given.margin:g}: "
+            f"--threshold {100 * options.threshold:g} is less than "
+            f"--margin {100 * options.margin:g}: "
             "a difference within the margin counts as the same; give a smaller --margin as well"
         )
-    limits = compare.Limits(given.margin, given.threshold, given.false_discoveries)
-    runs = (compare.load_run(path, given.unranked_flags) for path in (given.old, given.new))
-    comparison = compare.compare(*runs, limits, given.allow)
-    print(text := compare.to_markdown(comparison, limits, (given.old, given.new)), end="")
-    if folder := given.output_dir:
+    limits = compare.Limits(options.margin, options.threshold, options.false_discoveries)
+    runs = (compare.load_run(path, options.unranked_flags) for path in (options.old, options.new))
+    comparison = compare.compare(*runs, limits, options.allow)
+    print(text := compare.to_markdown(comparison, limits, (options.old, options.new)), end="")
+    if folder := options.output_dir:
         row_files.write(folder / "compare.md", f"{text}\n![Every point](compare.png)\n")
         draw({"compare": functools.partial(heatmap.draw_changes, comparison.changes)}, folder)
-    given.code, _ = compare.verdict(comparison)
+    options.code, _ = compare.verdict(comparison)
     return compare.counts(comparison.changes)
 
 
-def _check_recorded(given: Namespace) -> str:
+def _check_recorded(options: Namespace) -> str:
     """check recorded data before it is shared"""
     from analysis.recorded import check
 
-    return check(given.folders)
+    return check(options.folders)
 
 
-def _tables(given: Namespace) -> tuple:
+def _tables(options: Namespace) -> tuple:
     from analysis import frame, published
 
-    return frame.load(given.measurements), published.load(given.published.parent)
+    return frame.load(options.measurements), published.load(options.published.parent)
 
 
 if __name__ == "__main__":

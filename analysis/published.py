@@ -95,22 +95,22 @@ def _table(path: Path, source: Source) -> pd.DataFrame:
     value, us_of = UNITS[source.unit]
     needed = ["gpu", "gpu_name", "dtype", "M", "N", "variant", value]
     try:
-        given = pd.read_csv(path)
-        if lacking := [name for name in needed if name not in given]:
+        table = pd.read_csv(path)
+        if lacking := [name for name in needed if name not in table]:
             raise InputError(
                 f"{path}: column {lacking[0]} is missing; a table in {source.unit} "
                 f"has the columns {', '.join(needed)}"
             )
-        given = given[needed].astype({"M": "int64", "N": "int64", value: "float64"})
-        if not (given[["M", "N", value]] > 0).all(axis=None):
+        table = table[needed].astype({"M": "int64", "N": "int64", value: "float64"})
+        if not (table[["M", "N", value]] > 0).all(axis=None):
             raise ValueError(f"M, N and {value} must be above 0")
     except (ValueError, pd.errors.ParserError) as error:
         raise InputError(f"{path}: not a table of numbers ({error}); restore the file") from error
-    moved_kb = 2 * given["M"] * given["N"] * given["dtype"].map(schema.ITEMSIZE) / 1000
-    us = us_of(given[value], moved_kb)
-    given = given.assign(op=source.op, baseline=source.baseline)
-    torch = us.where(is_baseline(given)).groupby([given["M"], given["N"]])
-    table = given.assign(
+    moved_kb = 2 * table["M"] * table["N"] * table["dtype"].map(schema.ITEMSIZE) / 1000
+    us = us_of(table[value], moved_kb)
+    table = table.assign(op=source.op, baseline=source.baseline)
+    torch = us.where(is_baseline(table)).groupby([table["M"], table["N"]])
+    table = table.assign(
         sweep=source.sweep,
         origin="published",
         ranked="true",

@@ -188,9 +188,9 @@ def check_values(path: Path, number: int, row: Row) -> None:
     for name, (pattern, allowed) in schema.VALUES.items():
         if (value := row.get(name)) and not re.fullmatch(pattern, value):
             raise _broken(path, f"line {number}: {name} is {value!r}, expected {allowed}")
-    for name, (least, most) in schema.BOUNDS.items():
-        if (value := row.get(name)) and not least <= float(value) <= most:
-            limits = f"a number from {least:g} to {most:g}"
+    for name, (lowest, highest) in schema.BOUNDS.items():
+        if (value := row.get(name)) and not lowest <= float(value) <= highest:
+            limits = f"a number from {lowest:g} to {highest:g}"
             raise _broken(path, f"line {number}: {name} is {value!r}, expected {limits}")
     if (elements := int(row["M"] or 0) * int(row["N"] or 0)) > MAX_ELEMENTS:
         fault = f"M·N is {elements}, more than {MAX_ELEMENTS}"

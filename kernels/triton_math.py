@@ -66,9 +66,10 @@ def exp_of(high, low):
     """
     power_of_two = high * LOG2E
     power = tl.exp2(power_of_two)
-    rest = tl.fma(power_of_two, -LN2, high) + low
-    rest = tl.where(rest < 1.0, rest, 1.0)  # NaN from -inf - -inf is 1, and the result 0
-    return tl.fma(power, rest, power)
+    remainder = tl.fma(power_of_two, -LN2, high) + low
+    # NaN from -inf - -inf is 1, and the result 0.
+    remainder = tl.where(remainder < 1.0, remainder, 1.0)
+    return tl.fma(power, remainder, power)
 
 
 @triton.jit

@@ -99,13 +99,13 @@ def launch_rows(
     addresses and strides of the same alignment, and the same two dtypes. ``out`` may be float32
     where x has 16 bits, if the planner's kernels convert.
     """
-    to, of, dtype = out.data_ptr(), x.data_ptr(), out.dtype
-    narrow, aligned_as = None, of
+    out_address, x_address, dtype = out.data_ptr(), x.data_ptr(), out.dtype
+    narrow, aligned_as = None, x_address
     if x.dtype is not dtype:
-        narrow, aligned_as = x.dtype, as_wide(of, x.element_size(), out.element_size())
-    pack = widest_pack(out.element_size(), to | aligned_as, x_stride | out_stride | cols)
+        narrow, aligned_as = x.dtype, as_wide(x_address, x.element_size(), out.element_size())
+    pack = widest_pack(out.element_size(), out_address | aligned_as, x_stride | out_stride | cols)
     key = (planner, dtype, rows, cols, pack, log, x.get_device(), narrow)
-    return launch_with(key, (to, of, out_stride, x_stride, rows, cols))
+    return launch_with(key, (out_address, x_address, out_stride, x_stride, rows, cols))
 
 
 def launch_with(key: Key | tuple, arguments: tuple[int, ...]) -> Callable[..., None]:
@@ -207,13 +207,13 @@ def _prepare(key: Key) -> LoadedLaunch:
     kernel, plan = loaded[0]
     if len(loaded) > 1:
         # The largest block that costs no resident block: more threads for as many rows.
-        most = _resident(kernel, plan)
-        kernel, plan = [each for each in loaded if _resident(*each) == most][-1]
+        occupancy = _resident(kernel, plan)
+        kernel, plan = [candidate for candidate in loaded if _resident(*candidate) == occupancy][-1]
     launch = submitter(int(kernel.handle), plan, _blocks(plan, kernel, device), device)
     if len(_loaded) >= MAX_CACHED:
         _loaded.clear()
-    found = _loaded[key] = LoadedLaunch(kernel, plan, launch)
-    return found
+    loaded_launch = _loaded[key] = LoadedLaunch(kernel, plan, launch)
+    return loaded_launch
 
 
 def _resident(kernel: Kernel, plan: LaunchPlan) -> int:

@@ -119,10 +119,10 @@ def submitter(kernel: int, plan: LaunchPlan, blocks: int, device: int) -> Callab
             recover(error, config_at, pointers_at)
         unused.append(taken)
 
-    def bind(*rest: int) -> Callable[[int, int, int], None]:
+    def bind(*values: int) -> Callable[[int, int, int], None]:
         if needs_workspace:  # its workspace follows from the stream
-            return lambda a, b, c: launch(a, b, c, *rest)
-        arguments = (0, 0, 0, *rest, *extra)
+            return lambda a, b, c: launch(a, b, c, *values)
+        arguments = (0, 0, 0, *values, *extra)
         unused = []
 
         def bound(a: int, b: int, c: int) -> None:

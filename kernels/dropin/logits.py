@@ -265,12 +265,12 @@ def _save_gradient(ctx, inputs, output) -> None:
 
 def _backward_of_gradient(ctx, v):
     """Return the derivatives of the gradient by g, h and x, by torch's functions."""
-    g, h, x, *others = ctx.saved_tensors
+    g, h, x, *more_tensors = ctx.saved_tensors
     differentiated = [t.detach().requires_grad_() for t in (g, h, x) if t is not None]
     with torch.enable_grad():
         *of_outputs, x = differentiated
         h = None if h is None else of_outputs[1]
-        tensors, options = RowTensors(x, *others), Options(*ctx.options)
+        tensors, options = RowTensors(x, *more_tensors), Options(*ctx.options)
         dx = gradient_by_torch(of_outputs[0], h, tensors, None, options)
         by = torch.autograd.grad(dx, differentiated, v.to(dx.dtype))
     by_h = None if h is None else by[1]

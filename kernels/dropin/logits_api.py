@@ -158,8 +158,8 @@ def _rows(x: Tensor, logits: Tensor, dtype: torch.dtype, name: str) -> Tensor:
     try:
         x = x.expand(shape)
     except RuntimeError:
-        given = tuple(x.shape)
-        raise ValueError(f"{name} has shape {given}; allowed: {tuple(shape)}") from None
+        actual = tuple(x.shape)
+        raise ValueError(f"{name} has shape {actual}; allowed: {tuple(shape)}") from None
     return (x != 0 if dtype is torch.bool else x.to(dtype)).reshape(-1).contiguous()
 
 

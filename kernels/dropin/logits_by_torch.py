@@ -50,9 +50,9 @@ def _sums(x: Tensor, inverse: Tensor | float) -> tuple[Tensor, Tensor]:
     maxima, where = x.detach().max(1, keepdim=True)
     # A row of -inf alone has no distances, and a sum of 0.
     distances = (x - maxima).masked_fill(maxima == -torch.inf, 0.0) * inverse
-    rest = distances.exp().scatter(1, where, 0.0).sum(1)
+    remainder = distances.exp().scatter(1, where, 0.0).sum(1)
     largest = distances.gather(1, where)[:, 0].expm1()  # 0, with the derivative of an exp
-    log_sums = (rest + largest).log1p()
+    log_sums = (remainder + largest).log1p()
     return maxima[:, 0], log_sums.masked_fill(maxima[:, 0] == -torch.inf, 0.0)
 
 
@@ -90,7 +90,7 @@ def by_torch(tensors: RowTensors, options: Options) -> Values:
         first = first + options.z_loss * logsumexp**2
     if tensors.index is not None:  # the index's shape, in new memory
         used = used.view(-1, 1).expand(len(x), first.numel() // max(len(x), 1))
-        first, used = (each.reshape(tensors.index.shape) for each in (first, used))
+        first, used = (value.reshape(tensors.index.shape) for value in (first, used))
     sums = rows.maxima, rows.log_sums, *(() if entropies is None else (entropies,))
     return torch.where(used, first, 0.0), entropies, torch.stack(sums)
 

@@ -24,7 +24,7 @@ from .operation import Operation
 
 BACKEND = "CUDA"
 REPLACED = [function for function in FUNCTIONS if function.aten]
-OPERATORS = [operation.aten for each in REPLACED for operation in (each, each.gradient)]
+OPERATORS = [operation.aten for function in REPLACED for operation in (function, function.gradient)]
 
 _lock = threading.RLock()
 _active: list["Replacement"] = []

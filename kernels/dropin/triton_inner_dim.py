@@ -35,7 +35,7 @@ from .triton_columns import ALL, OUTPUTS, STATES, chunks_of, columns_of, launch,
 
 
 @triton.jit
-def merge(maximum, rest, ROWS: tl.constexpr, COLS: tl.constexpr, EXACT: tl.constexpr):
+def merge(maximum, remainder, ROWS: tl.constexpr, COLS: tl.constexpr, EXACT: tl.constexpr):
     """Return the state (1, COLS) of ROWS states of each column. That of no element is (-inf, 0).
 
     EXACT keeps the digits of a small rest.
@@ -43,13 +43,13 @@ def merge(maximum, rest, ROWS: tl.constexpr, COLS: tl.constexpr, EXACT: tl.const
     merged = tl.max(maximum, axis=0)[None, :]
     is_top = maximum == merged
     scale = tl.where(is_top, 1.0, fast_exp(maximum - merged))
-    sums = tl.fma(rest, scale, scale)
+    sums = tl.fma(remainder, scale, scale)
     if EXACT:
         tops = tl.sum(is_top.to(tl.float32), axis=0)[None, :]  # exact in any order
-        rest = tree_sum(tl.where(is_top, rest, sums), ROWS, COLS) + (tops - 1.0)
+        remainder = tree_sum(tl.where(is_top, remainder, sums), ROWS, COLS) + (tops - 1.0)
     else:
-        rest = tree_sum(sums, ROWS, COLS) - 1.0
-    return merged, rest
+        remainder = tree_sum(sums, ROWS, COLS) - 1.0
+    return merged, remainder
 
 
 @triton.jit
@@ -94,18 +94,18 @@ def divided(numerator, total, dtype: tl.constexpr):
 
 
 @triton.jit
-def normaliser(maximum, rest, LOG: tl.constexpr, dtype: tl.constexpr):
+def normaliser(maximum, remainder, LOG: tl.constexpr, dtype: tl.constexpr):
     """Return what ``output_of`` needs of a column's state: two numbers.
 
     They are the maximum and the sum of exp(x - maximum), for 16 bits its negative log2, or two
     parts of log Σ exp(x). After an infinite maximum there is no softmax, but NaN, as torch has it.
     """
-    rest += maximum - maximum
+    remainder += maximum - maximum
     if not LOG:
-        return maximum, 1.0 + rest if dtype == tl.float32 else -tl.log2(1.0 + rest)
+        return maximum, 1.0 + remainder if dtype == tl.float32 else -tl.log2(1.0 + remainder)
     if dtype != tl.float32:
-        return maximum + tl.log(1.0 + rest), tl.zeros_like(maximum)
-    log_high, log_low = log_of_one_and(rest)
+        return maximum + tl.log(1.0 + remainder), tl.zeros_like(maximum)
+    log_high, log_low = log_of_one_and(remainder)
     high, low = exact_difference(maximum, -log_high)
     return high, low + log_low
 
@@ -138,8 +138,8 @@ def softmax_fwd_kernel_inner(
     x = load_x(x_ptr, offsets, mask)
     if LOG:
         none = tl.zeros((ROWS, COLS), tl.float32)
-        maximum, rest = merge(x, none, ROWS, COLS, dtype == tl.float32)
-        first, second = normaliser(maximum, rest, LOG, dtype)
+        maximum, remainder = merge(x, none, ROWS, COLS, dtype == tl.float32)
+        first, second = normaliser(maximum, remainder, LOG, dtype)
         y = output_of(x, first, second, LOG, dtype)
     else:
         numerator = exp_below(x, tl.max(x, axis=0)[None, :], dtype)
@@ -160,28 +160,30 @@ def softmax_fwd_kernel_inner_chunks(
     EXACT: tl.constexpr = LOG and dtype == tl.float32
     begin, end = chunks_of(n_chunks, PART)
     if CHUNKS == 1:
-        maximum, rest = state_of(x_ptr, 0, n, first_row, inside, n_inner, ROWS, COLS, EXACT, UNROLL)
+        maximum, remainder = state_of(
+            x_ptr, 0, n, first_row, inside, n_inner, ROWS, COLS, EXACT, UNROLL
+        )
     else:
         rests_ptr = states_ptr + tl.cast(n_chunks, tl.int64) * n_columns
         if PART != OUTPUTS:
             for index in range(begin, end):
                 start = index * chunk
                 stop = tl.minimum(n, start + chunk)
-                maximum, rest = state_of(
+                maximum, remainder = state_of(
                     x_ptr, start, stop, first_row, inside, n_inner, ROWS, COLS, EXACT, UNROLL
                 )
                 state_offsets = tl.cast(index, tl.int64) * n_columns + cols
                 tl.store(states_ptr + state_offsets, maximum, mask=inside)
-                tl.store(rests_ptr + state_offsets, rest, mask=inside)
+                tl.store(rests_ptr + state_offsets, remainder, mask=inside)
         if PART != STATES:
             if PART == ALL:
                 tl.debug_barrier()  # other threads stored states
             state_offsets, state_mask = tile_of(0, n_chunks, cols, inside, n_columns, CHUNKS)
             maxima = tl.load(states_ptr + state_offsets, mask=state_mask, other=float("-inf"))
             rests = tl.load(rests_ptr + state_offsets, mask=state_mask, other=0.0)
-            maximum, rest = merge(maxima, rests, CHUNKS, COLS, EXACT)
+            maximum, remainder = merge(maxima, rests, CHUNKS, COLS, EXACT)
     if PART != STATES:
-        first, second = normaliser(maximum, rest, LOG, dtype)
+        first, second = normaliser(maximum, remainder, LOG, dtype)
         TILE: tl.constexpr = ROWS * UNROLL  # a store would keep the next load waiting
         start = begin * chunk
         stop = tl.minimum(n, end * chunk)

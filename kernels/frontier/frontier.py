@@ -79,8 +79,8 @@ LAST_RESORTS = f"frontier_spread__{frontier_spread.DEFAULT_CONFIG}", "frontier_s
 def choices(cols: int, itemsize: int, rule: dict = RULE) -> Iterator[str]:
     """Generate variants that may take a row of ``cols`` elements, the best first."""
     row_bytes = cols * itemsize
-    for most, variant in rule[row_bytes % VEC_BYTES == 0, itemsize]:
-        if row_bytes <= most:
+    for longest, variant in rule[row_bytes % VEC_BYTES == 0, itemsize]:
+        if row_bytes <= longest:
             yield variant
     yield from LAST_RESORTS
 

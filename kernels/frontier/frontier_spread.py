@@ -91,9 +91,9 @@ def plan(
         parts = 1 if few or per_lane > MAX_PAIRED else 2
     row_blocks, tiles, saved_tiles = ceil_div(row_tiles, parts), 1, 0
     if streamed := row_blocks > most_blocks(parts, False):
-        if per_lane < MIN_STREAMED or not (most := most_blocks(parts, True)):
+        if per_lane < MIN_STREAMED or not (blocks := most_blocks(parts, True)):
             return ()  # registers would spill
-        tiles = ceil_div(row_blocks, most)
+        tiles = ceil_div(row_blocks, blocks)
         row_blocks = ceil_div(row_blocks, tiles)
         row_tiles = row_blocks * tiles
     warps = ceil_div(vectors, WARP * per_lane * row_tiles)

@@ -53,7 +53,7 @@ def segments_of(cols: int, itemsize: int, config: str | None = None) -> Segments
     row_bytes = cols * itemsize
     if config is None:
         rule = RULE[row_bytes % VEC_BYTES == 0, itemsize]
-        config = next(config for most, config in rule if row_bytes <= most)
+        config = next(config for longest, config in rule if row_bytes <= longest)
     numbers = parse(config)
     per_lane, warps = numbers["k"], numbers["w"]
     rounds = ceil_div(row_bytes, per_lane * warps * WARP * VEC_BYTES)  # bytes of all warps
@@ -86,8 +86,8 @@ def divide(problem: Problem, segments: Segments) -> tuple[int, int]:
     """Return how many rows have a block each, and how many blocks share each of the others."""
     resident = problem.gpu.sm_count * RESIDENT_THREADS // (WARP * segments.warps)
     split_rows = min(problem.rows, resident, MAX_MEETING_ROWS, MAX_ROW_STATES // segments.count)
-    wanted = ceil_div(resident, split_rows)
+    tail_blocks = ceil_div(resident, split_rows)
     if split_rows < problem.rows:
-        wanted = max(wanted, MIN_TAIL_BLOCKS)
-    split_blocks = ceil_div(segments.count, max(1, segments.count // wanted))
+        tail_blocks = max(tail_blocks, MIN_TAIL_BLOCKS)
+    split_blocks = ceil_div(segments.count, max(1, segments.count // tail_blocks))
     return (problem.rows, 1) if split_blocks == 1 else (problem.rows - split_rows, split_blocks)

@@ -93,11 +93,11 @@ def _unsupported(x: torch.Tensor) -> str | None:
 
 def with_config(config: str) -> SimpleNamespace:
     """Return the functions of a config; see ``kernels.Variant``."""
-    found = compiled_variant(
+    pretuned = compiled_variant(
         lambda into, x: _kernel(into, config, x.shape[1]), _softmax_into, _log_softmax_into
     )
-    found.unsupported = _unsupported if config else unsupported
-    return found
+    pretuned.unsupported = _unsupported if config else unsupported
+    return pretuned
 
 
 softmax, log_softmax = with_config("").softmax, with_config("").log_softmax

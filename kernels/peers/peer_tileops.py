@@ -69,8 +69,8 @@ def unsupported(x: torch.Tensor) -> str | None:
         return reason
     major, minor = torch.cuda.get_device_capability(x.device)
     if (major, minor) not in CAPABILITIES:
-        known = ", ".join(f"{a}.{b}" for a, b in CAPABILITIES)
-        return f"compute capability {major}.{minor}; TileOPs' kernels are made for {known}"
+        capabilities = ", ".join(f"{a}.{b}" for a, b in CAPABILITIES)
+        return f"compute capability {major}.{minor}; TileOPs' kernels are made for {capabilities}"
     return None
 
 
@@ -117,9 +117,9 @@ def _executable(program) -> Callable:
 
 
 def _into(op: str, x: torch.Tensor, out: torch.Tensor) -> None:
-    given = x.clone() if x.data_ptr() % VEC_BYTES else x
+    aligned = x.clone() if x.data_ptr() % VEC_BYTES else x
     y = torch.empty_like(out) if out.data_ptr() % VEC_BYTES else out
-    _launch(op, x.shape, x.dtype, x.device)(given, y)
+    _launch(op, x.shape, x.dtype, x.device)(aligned, y)
     if y is not out:
         out.copy_(y)
 

@@ -50,7 +50,7 @@ def _reached(first: Path, with_packages: bool) -> tuple[Path, ...]:
         for named in source_scan.named_files(path):
             # kernels/cuda/sources.py looks there
             used += [path.parent / named, first.parent / named, INCLUDE / named]
-        todo |= {each for each in used if each.is_file()} - files
+        todo |= {file for file in used if file.is_file()} - files
     return tuple(sorted(files))
 
 

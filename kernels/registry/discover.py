@@ -118,8 +118,8 @@ def default_variants(op: str, added: Iterable[str] = ()) -> list[str]:
 
 def torch_variant(op: str) -> str:
     """Return the variant that has torch's own function for an operation; the first if none has."""
-    given = (name for name in (*TORCHS, f"torch_{op}") if name in names(op))
-    return next(given, TORCHS[0])
+    candidates = (name for name in (*TORCHS, f"torch_{op}") if name in names(op))
+    return next(candidates, TORCHS[0])
 
 
 def rivals(op: str, added: Iterable[str] = ()) -> list[str]:
@@ -146,13 +146,13 @@ def variant_file(name: str) -> Path:
     Raises KeyError, naming the nearest variants, if there is none.
     """
     files, (stem, config) = _files() | _added, split_config(name)
-    known = sorted(_files())
+    stems = sorted(_files())
     if stem in files:
         if not config or config in configs(stem):
             return files[stem]
-        known = [f"{stem}{CONFIG_MARK}{other}" for other in configs(stem)] or [stem]
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known)}"
+        stems = [f"{stem}{CONFIG_MARK}{config}" for config in configs(stem)] or [stem]
+    near = difflib.get_close_matches(name, stems, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(stems)}"
     raise KeyError(f"unknown variant {name!r}; {hint}")
 
 
@@ -204,5 +204,8 @@ def ops(name: str) -> frozenset[str]:
 def _signatures() -> str:
     """Return the functions of all operations, as "softmax(x, out=None), …"."""
     every = map(operations.load, operations.names())
-    reads = ((each.name, ", ".join(operand.name for operand in each.inputs)) for each in every)
+    reads = (
+        (operation.name, ", ".join(operand.name for operand in operation.inputs))
+        for operation in every
+    )
     return ", ".join(f"{name}({inputs}, out=None)" for name, inputs in reads)

@@ -29,10 +29,10 @@ def write(name: str, language: str, output: Path | None = None) -> list[Path]:
         )
     if output and path.resolve().is_relative_to(KERNELS):
         raise BadKernel(f"--output {str(path)!r} is inside the project; leave --output out")
-    here = path.resolve().parent == CONTRIBUTED
-    texts = {path: _text(f"{language}.py.in", here)}
+    in_project = path.resolve().parent == CONTRIBUTED
+    texts = {path: _text(f"{language}.py.in", in_project)}
     if language == "cuda":
-        texts[path.with_suffix(".cu")] = _text("cuda.cu.in", here)
+        texts[path.with_suffix(".cu")] = _text("cuda.cu.in", in_project)
     for path in texts:
         if path.exists() or path.is_symlink():
             raise BadKernel(f"{str(path)!r} exists already; choose another name")
@@ -57,9 +57,9 @@ def _why_refused(name: str) -> str | None:
     return "it is the name of an installed package" if importlib.util.find_spec(name) else None
 
 
-def _text(template: str, here: bool) -> str:
+def _text(template: str, in_project: bool) -> str:
     text = (TEMPLATES / template).read_text(encoding="utf-8")
-    return text.replace("from kernels.", "from ..") if here else text
+    return text.replace("from kernels.", "from ..") if in_project else text
 
 
 def next_steps(paths: list[Path], output: Path | None) -> str:

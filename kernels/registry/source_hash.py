@@ -54,17 +54,17 @@ def _python(source: bytes) -> str:
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             text = node.body[0]
             first, last = text.lineno - 1, text.end_lineno - 1
-            rest = lines[last][text.end_col_offset :]
-            lines[first] = lines[first][: text.col_offset] + rest
+            remainder = lines[last][text.end_col_offset :]
+            lines[first] = lines[first][: text.col_offset] + remainder
             lines[first + 1 : last + 1] = [b""] * (last - first)
     text = b"".join(lines).decode()
-    return PYTHON_PROSE.sub(lambda found: found[1] or "\n", text).lstrip("\n")
+    return PYTHON_PROSE.sub(lambda match: match[1] or "\n", text).lstrip("\n")
 
 
 def _cuda(source: str) -> str:
     """Return the tokens of CUDA C++ without comments; a directive is one token."""
-    text = CUDA_PROSE.sub(lambda found: found[1] or " ", source.replace("\\\n", " "))
-    tokens = (found[0] for found in CUDA_TOKEN.finditer(text))
+    text = CUDA_PROSE.sub(lambda match: match[1] or " ", source.replace("\\\n", " "))
+    tokens = (match[0] for match in CUDA_TOKEN.finditer(text))
     return "\0".join(
         "\n" + " ".join(token.split()) if token.lstrip().startswith("#") else token
         for token in tokens

@@ -49,8 +49,8 @@ def literal(path: Path, name: str) -> tuple[str, ...] | bool | None:
             case "CONFIGS", [*configs] if all(isinstance(config, str) for config in configs):
                 return tuple(configs)
     example = "('w4', 'w8')" if name == "CONFIGS" else "True"
-    given = f"{path}: {name} = {ast.unparse(value)}"
-    raise BadKernel(f"{given}: it must be a literal, such as {example}")
+    assignment = f"{path}: {name} = {ast.unparse(value)}"
+    raise BadKernel(f"{assignment}: it must be a literal, such as {example}")
 
 
 def defined_names(path: Path, names: Iterable[str]) -> frozenset[str]:

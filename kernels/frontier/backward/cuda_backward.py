@@ -41,8 +41,8 @@ BLOCK_BYTES = (
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``plan.Planner``."""
     vectors, max_cluster = vectors_of(problem), problem.gpu.max_cluster
-    found = (shape_of(vectors, per_lane, MAX_WARPS, max_cluster) for per_lane in PER_LANE)
-    shapes = sorted(filter(None, found), key=lambda shape: shape.cluster > PORTABLE_CLUSTER)
+    shapes = (shape_of(vectors, per_lane, MAX_WARPS, max_cluster) for per_lane in PER_LANE)
+    shapes = sorted(filter(None, shapes), key=lambda shape: shape.cluster > PORTABLE_CLUSTER)
     if not shapes:
         return ()
     sizes = *shapes[0], is_unaligned(problem)
