@@ -118,6 +118,14 @@ def test_the_shape_of_the_question_is_drawn(opened):
     assert "1024 × 3000" in page.locator("#plot svg").text_content().replace("\u00a0", " ")  # noqa: RUF001
 
 
+def test_the_values_are_those_of_the_question_also_after_the_window_changes(opened):
+    page = opened(asks="#h200/softmax/float32/1024x512")
+    assert page.locator("#values b").first.inner_text() == "1024\u00a0×\u00a0512:"  # noqa: RUF001
+    page.set_viewport_size({"width": 900, "height": 700})
+    page.wait_for_function("document.querySelector('#plot svg').viewBox.baseVal.width < 900")
+    assert page.locator("#values b").first.inner_text() == "1024\u00a0×\u00a0512:"  # noqa: RUF001
+
+
 def test_the_axis_of_speed_ups_does_not_follow_an_outlier(opened, tmp_path):
     speeds = {"frontier": 2.0, "peer_quack": 1.5, "slow": 0.004}
     rows = synthetic.with_speedups(speeds, [256, 512, 1024])

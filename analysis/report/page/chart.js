@@ -13,6 +13,9 @@ const value = (row) => row[chosen().column];
 const text = (row) => chosen().write(value(row)) + row.mark;
 const shortened = (name, length) => (name.length > length ? `${name.slice(0, length - 1)}…` : name);
 
+// The place of a size on the axis: its N, or its elements.
+const position = ({ M, N }, over) => (over === "N" ? N : M * N);
+
 function axes(x, y, sizes, range, right, name) {
   const middle = { "text-anchor": "middle" };
   const grid = ticks(...range).flatMap((tick) => [
@@ -87,7 +90,8 @@ function draw() {
       ...rows.map((row) => marker(variant, point(row), grey ? 1.5 : 4)))),
     ...names(lines, point, end, letters), ...askedMark(x, y, range, n, { gpu, op, dtype, over })));
   drawn = { over, sizes, lines, x, pointer, width };
-  show(Math.floor(sizes.length / 2));
+  const index = asked && comparable(asked, { gpu, op, dtype }) ? sizes.indexOf(position(asked, over)) : -1;
+  show(index >= 0 ? index : Math.floor(sizes.length / 2));
 }
 
 // The names of the coloured lines, at their ends.
@@ -105,7 +109,7 @@ function names(lines, point, end, letters) {
 // The shape of the question: a line at its N, and the estimate of its time if it was not measured.
 function askedMark(x, y, range, sizes, chart) {
   if (!asked || !comparable(asked, chart)) return [];
-  const size = chart.over === "N" ? asked.N : asked.M * asked.N;
+  const size = position(asked, chart.over);
   if (size < sizes[0] || size > sizes[1]) return [];
   const marks = [
     h("line", { class: "asked", x1: x(size), x2: x(size), y1: TOP, y2: BOTTOM }),
@@ -150,8 +154,6 @@ function follow(question) {
   const [best] = charts.sort(by((chart) => 1e6 * near(chart) - rows(chart).length));
   if (best) chooser.chart.value = PAGE.charts.indexOf(best);
   if (PAGE.charts.length) draw();
-  const index = drawn?.sizes.indexOf(drawn.over === "N" ? question.N : question.M * question.N) ?? -1;
-  if (index >= 0) show(index);
 }
 
 chooser.chart.append(...PAGE.charts.map(({ gpu, op, dtype, m }, index) =>
