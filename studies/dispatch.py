@@ -214,8 +214,8 @@ def plans_for(shape: Shape) -> dict[str, LaunchPlan]:
     plans = {}
     for stem, module in frontier.PARTS.items():
         for config in module.CONFIGS:
-            if plans := module.plan(problem, config):
-                plans[f"{stem}__{config}"] = plans[0]
+            if launches := module.plan(problem, config):
+                plans[f"{stem}__{config}"] = launches[0]
     return plans
 
 

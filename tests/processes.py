@@ -20,10 +20,10 @@ ASKED = ("environ", "status", "cmdline", "ppid")
 def until(condition: Callable[[], T], patience_s: float = PATIENCE_S) -> T:
     """Wait for what must come; return what the condition says then."""
     end = time.monotonic() + patience_s
-    while not (found := condition()):
+    while not (outcome := condition()):
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.02)
-    return found
+    return outcome
 
 
 def ask(question: Callable[[], T], gone: T) -> T:

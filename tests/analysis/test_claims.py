@@ -16,14 +16,14 @@ N_ONLINE = synthetic.ONLINE_SIZES
 N_FUSED = [128 * i for i in range(3, 100, 8)]  # every eighth size of the protocol
 
 
-def online(variant, speedup, half=0.002, sizes=N_ONLINE, **given):
+def online(variant, speedup, half=0.002, sizes=N_ONLINE, **columns):
     """Rows of the online protocol; `speedup` is a number or a function of N."""
     value = speedup if callable(speedup) else lambda n: speedup
-    return [synthetic.with_speedup(value(n), half, variant=variant, N=n, **given) for n in sizes]
+    return [synthetic.with_speedup(value(n), half, variant=variant, N=n, **columns) for n in sizes]
 
 
-def fused(variant, speedup, half=0.002, sizes=N_FUSED, **given):
-    return online(variant, speedup, half, sizes, M=4096, distribution="normal", **given)
+def fused(variant, speedup, half=0.002, sizes=N_FUSED, **columns):
+    return online(variant, speedup, half, sizes, M=4096, distribution="normal", **columns)
 
 
 def limit(status, message=""):
@@ -35,8 +35,8 @@ def limit(status, message=""):
 
 def errors(online_error, torch_error, replicate=1):
     pair = {"triton_online": online_error, "torch_softmax": torch_error}
-    given = {"N": 32768, "replicate": replicate}
-    return [synthetic.row(variant=v, max_abs_error=e, **given) for v, e in pair.items()]
+    columns = {"N": 32768, "replicate": replicate}
+    return [synthetic.row(variant=v, max_abs_error=e, **columns) for v, e in pair.items()]
 
 
 TORCH, JIT, NAIVE = "torch_softmax", "torch_jit", "torch_naive"
@@ -142,7 +142,7 @@ def test_noise_only_makes_a_verdict_inconclusive(wider, i):
     points = stats.point_estimates(frame_of(rows))
     noisy = points.copy()
     noisy["variance"] *= [(1 + wider[j % 20]) ** 4 for j in range(len(points))]
-    verdicts = [claims.judge(one, each).verdict for each in (points, noisy)]
+    verdicts = [claims.judge(one, estimates).verdict for estimates in (points, noisy)]
     assert verdicts[1] in (verdicts[0], OPEN)
 
 
@@ -168,8 +168,8 @@ def test_file_reads_back(tables, tmp_path):
     """torch alone is of no protocol, and every claim is about softmax."""
     rows = frame_of(T_ONLINE + LOG_SOFTMAX)
     frame.write(tmp_path / "c.csv", claims.check(rows, tables))
-    found = claims.read(tmp_path / "c.csv")
-    assert list(found) == claims.COLUMNS
-    assert len(found) == len(claims.check(rows, tables))
-    own = found[found["origin"] == "measured"]
+    table = claims.read(tmp_path / "c.csv")
+    assert list(table) == claims.COLUMNS
+    assert len(table) == len(claims.check(rows, tables))
+    own = table[table["origin"] == "measured"]
     assert own["why"].str.startswith("no rows of protocol").all()

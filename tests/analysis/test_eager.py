@@ -15,9 +15,9 @@ UNMEASURED |= dict.fromkeys(eager.INTERVAL, "")
 TORCH = {"variant": "torch_softmax", "time_us": 5.0, "torch_us": 5.0}
 
 
-def kernel(**given):
+def kernel(**columns):
     times = {"variant": "triton_row", "time_us": 4.0, "torch_us": 5.0, "latency_us": 12.0}
-    return synthetic.row(**times | given)
+    return synthetic.row(**times | columns)
 
 
 def test_the_interval_of_eager_calls_reaches_over_all_processes():

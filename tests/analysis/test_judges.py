@@ -82,8 +82,8 @@ def test_p_values_are_of_all_above_and_of_one_below():
     ],
 )
 def test_sides_need_significance_and_those_below_are_corrected(errors, sides):
-    found = judges.sides_of(dict(enumerate(map(speed, errors))))
-    assert list(found.values()) == sides
+    finding = judges.sides_of(dict(enumerate(map(speed, errors))))
+    assert list(finding.values()) == sides
 
 
 def test_sizes_of_a_side_are_named():
@@ -112,8 +112,8 @@ def test_sizes_of_a_side_are_named():
 def test_an_effect_is_reproduced_within_a_fifth_and_only_by_the_whole_interval(
     low, high, published, verdict
 ):
-    found = compare_effects((low + high) / 2, low, high, published, neutral=1.0)
-    assert found.verdict == verdict
+    finding = compare_effects((low + high) / 2, low, high, published, neutral=1.0)
+    assert finding.verdict == verdict
 
 
 def test_the_rounding_of_a_printed_number_is_allowed():
@@ -153,12 +153,12 @@ def test_a_share_is_compared_with_that_of_the_sources_own_table(low, high, publi
 )
 def test_a_mean_decides_and_if_stably_every_size_too(errors, stably, verdict):
     evidence = Evidence(dict(enumerate(map(speed, errors))))
-    found = judges.faster_on_average(evidence, "a", "b", **({"stably": True} if stably else {}))
-    assert found.verdict == verdict
-    assert found.value == pytest.approx(math.exp(sum(errors) / len(errors) * SE))
-    assert found.low < found.value < found.high
+    finding = judges.faster_on_average(evidence, "a", "b", **({"stably": True} if stably else {}))
+    assert finding.verdict == verdict
+    assert finding.value == pytest.approx(math.exp(sum(errors) / len(errors) * SE))
+    assert finding.low < finding.value < finding.high
     ends = (f"{math.exp(end(errors) * SE):.3f}x" for end in (min, max))
-    assert "from {} to {}".format(*ends) in found.why
+    assert "from {} to {}".format(*ends) in finding.why
 
 
 @pytest.mark.parametrize(
@@ -168,11 +168,11 @@ def test_a_stated_speed_is_reached_but_for_a_fifth_of_its_effect(errors, verdict
     evidence = Evidence({8: speed(errors, 2.56)})
     assert judges.faster_by(evidence, "a", "b", 8, 2.95, 2).verdict == verdict
     reduction = Evidence({8: speed(errors, 1 / (1 - 0.2088))})
-    found = judges.faster_by(reduction, "a", "b", 8, 0.261, 3, reduction=True)
-    assert (found.verdict, found.value) == (verdict, pytest.approx(0.2088, abs=2e-3))
-    assert found.low < found.value < found.high
-    assert "published 26.1 %" in found.why
-    assert ("too wide" in found.why) == (verdict == OPEN)
+    finding = judges.faster_by(reduction, "a", "b", 8, 0.261, 3, reduction=True)
+    assert (finding.verdict, finding.value) == (verdict, pytest.approx(0.2088, abs=2e-3))
+    assert finding.low < finding.value < finding.high
+    assert "published 26.1 %" in finding.why
+    assert ("too wide" in finding.why) == (verdict == OPEN)
 
 
 @pytest.mark.parametrize(
@@ -186,9 +186,9 @@ def test_a_stated_speed_is_reached_but_for_a_fifth_of_its_effect(errors, verdict
 )
 def test_stably_means_at_every_size(errors, verdict, value):
     evidence = Evidence(dict(enumerate(map(speed, errors))))
-    found = judges.stably_faster(evidence, "a", "b")
-    assert (found.verdict, found.value) == (verdict, value)
-    assert "cannot be compared" not in found.why
+    finding = judges.stably_faster(evidence, "a", "b")
+    assert (finding.verdict, finding.value) == (verdict, value)
+    assert "cannot be compared" not in finding.why
     evidence.protocol.shapes[99] = 1024
     assert "1 size cannot be compared" in judges.stably_faster(evidence, "a", "b").why
 
@@ -209,8 +209,8 @@ def test_fused_is_the_fastest_below_a_size_and_not_from_there_on(below, beyond, 
 
     speeds, names = {64: others(below), 128: others(beyond)}, ("triton_fused", *"ab")
     evidence = Evidence(speeds, variants=names, least=2)
-    found = judges.fused_best_below(evidence, 128)
-    assert (found.verdict, found.value) == (verdict, {SAME: 1.0}.get(verdict, 0.5))
+    finding = judges.fused_best_below(evidence, 128)
+    assert (finding.verdict, finding.value) == (verdict, {SAME: 1.0}.get(verdict, 0.5))
     for limit in (64, 129):  # all sizes on one side
         with pytest.raises(NoDataError, match="on both sides"):
             judges.fused_best_below(evidence, limit)
@@ -245,8 +245,8 @@ def test_a_limit_holds_where_fused_runs_up_to_it_and_cannot_beyond(below, beyond
         with pytest.raises(NoDataError, match=f"{below} at N = 8, {beyond} at N = 16"):
             judges.fused_limit(Evidence({}, rows), 8)
     else:
-        found = judges.fused_limit(Evidence({}, rows), 8)
-        assert (found.verdict, found.value) == expected
+        finding = judges.fused_limit(Evidence({}, rows), 8)
+        assert (finding.verdict, finding.value) == expected
 
 
 @pytest.mark.parametrize(
@@ -273,10 +273,10 @@ def test_a_difference_is_judged_by_both_of_its_bounds(online, torch, verdict):
         with pytest.raises(NoDataError):
             judges.largest_difference(evidence, *given)
         return
-    found = judges.largest_difference(evidence, *given)
-    assert found.verdict == verdict
-    assert (found.low, found.high) == pytest.approx((abs(online - torch), online + torch))
-    assert found.value == found.high
+    finding = judges.largest_difference(evidence, *given)
+    assert finding.verdict == verdict
+    assert (finding.low, finding.high) == pytest.approx((abs(online - torch), online + torch))
+    assert finding.value == finding.high
     rows["torch_softmax", 8]["status"] = "crash"
     with pytest.raises(NoDataError):
         judges.largest_difference(evidence, *given)
@@ -284,8 +284,8 @@ def test_a_difference_is_judged_by_both_of_its_bounds(online, torch, verdict):
 
 @pytest.mark.parametrize(("errors", "verdict"), [(SURE, SAME), (UNSURE, OPEN), (-SURE, FAILS)])
 def test_torch_ahead_is_judged_at_one_size(errors, verdict):
-    found = judges.torch_ahead(Evidence({8: speed(errors), 16: speed(9)}), "a", 8)
-    assert (found.verdict, found.value) == (verdict, pytest.approx(math.exp(errors * SE)))
+    finding = judges.torch_ahead(Evidence({8: speed(errors), 16: speed(9)}), "a", 8)
+    assert (finding.verdict, finding.value) == (verdict, pytest.approx(math.exp(errors * SE)))
 
 
 @pytest.mark.parametrize(
@@ -294,5 +294,5 @@ def test_torch_ahead_is_judged_at_one_size(errors, verdict):
 )
 def test_faster_at_every_size_reports_the_smallest_ratio(errors, verdict):
     evidence = Evidence(dict(enumerate(map(speed, errors))))
-    found = judges.faster_at_every_size(evidence, "a", "b")
-    assert (found.verdict, found.value) == (verdict, pytest.approx(math.exp(min(errors) * SE)))
+    finding = judges.faster_at_every_size(evidence, "a", "b")
+    assert (finding.verdict, finding.value) == (verdict, pytest.approx(math.exp(min(errors) * SE)))

@@ -55,5 +55,5 @@ def test_the_usage_puts_the_runs_where_they_are_read(capsys):
         cli.main(["compare", "--help"])
     said = capsys.readouterr().out
     assert said.startswith("usage: python -m analysis compare OLD NEW [-h] [--unranked-flags ")
-    given = cli.parser().parse_args(["compare", "a", "b", "--unranked-flags", "throttled"])
-    assert (str(given.old), str(given.new)) == ("a", "b")
+    options = cli.parser().parse_args(["compare", "a", "b", "--unranked-flags", "throttled"])
+    assert (str(options.old), str(options.new)) == ("a", "b")

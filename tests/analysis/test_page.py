@@ -31,8 +31,8 @@ def test_nothing_may_be_loaded_and_only_own_scripts_run(tmp_path):
     sections = [link for link in links if link.startswith("#")]
     documents = [link for link in links if not link.startswith(("#", "https://"))]
     articles = [link for link in links if link.startswith("https://")]
-    known = (ROOT / "data/published/sources.yaml").read_text(encoding="utf-8")
-    assert all(link in known for link in articles)
+    sources = (ROOT / "data/published/sources.yaml").read_text(encoding="utf-8")
+    assert all(link in sources for link in articles)
     assert sections
     assert documents
     assert all(re.fullmatch(r"(\.\./)+[\w./]*(#[\w-]+)?", link) for link in documents), documents

@@ -23,21 +23,21 @@ def test_files_are_unchanged():
 
 
 def test_recomputed_claims(tables):
-    found = claims.check(tables.rows.iloc[:0], tables).set_index(["claim", "quantity"])
+    checked = claims.check(tables.rows.iloc[:0], tables).set_index(["claim", "quantity"])
 
     def value(claim, part):
-        (hit,) = [v for (c, q), v in found["value"].items() if c == claim and part in q]
+        (hit,) = [v for (c, q), v in checked["value"].items() if c == claim and part in q]
         return hit
 
     assert round(1 / (1 - value("S0-a", "reduction")), 3) == 1.353
     assert round(value("S3-a", "smallest"), 2) == 1.96
-    for claim in (each for each in claims.CLAIMS if "stated" in each.given):
+    for claim in (candidate for candidate in claims.CLAIMS if "stated" in candidate.given):
         if claim.untabled:
             assert f"{claim.given['stated']:g}" in claim.statement
         else:
             number = value(claim.id, claim.quantity)
             assert f"{number:.{claim.given['decimals']}f}" == str(claim.given["stated"])
-    whys = found["why"].to_dict()
+    whys = checked["why"].to_dict()
     (s3,) = [why for (claim, _), why in whys.items() if claim == "S3-a"]
     assert "2.736x at N = 16" in s3
     assert "1.965x at N = 512" in s3

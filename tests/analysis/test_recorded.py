@@ -20,13 +20,13 @@ pytestmark = pytest.mark.skipif(not HEAD, reason="this is no git checkout")
 
 def make(root: Path, sweep="online_softmax", **change) -> Path:
     """The recorded folder of a made-up GPU: two timed rows, and one without a time."""
-    given = GPU | change
+    fake_row = GPU | change
     timed = ("torch_jit", "triton_row")
-    lines = [synthetic.row(variant=name, n_samples=1, **given) for name in timed]
-    lines.append(synthetic.row(variant="triton_fused", status="unsupported", **given))
+    lines = [synthetic.row(variant=name, n_samples=1, **fake_row) for name in timed]
+    lines.append(synthetic.row(variant="triton_fused", status="unsupported", **fake_row))
     files = [synthetic.write_row(root, line) for line in lines]
     merge.merge_rows(files, sweep, root / "merged.csv")
-    folder = root / given["gpu"]
+    folder = root / fake_row["gpu"]
     recorded.record(root / "merged.csv", root / "rows", folder, "make record")
     return folder
 

@@ -49,8 +49,8 @@ USER_PAGES = [p for p in ALL_PAGES if re.match("README|docs/(?!notebook/|gallery
 @pytest.mark.parametrize("page", USER_PAGES)
 def test_a_measured_number_is_printed_by_its_command_or_checked_here(page):
     stated = STATED.get(page, {})
-    found = MEASURED.findall(PRINTED.sub("", (ROOT / page).read_text(encoding="utf-8")))
-    assert set(found) <= set(stated)
+    numbers = MEASURED.findall(PRINTED.sub("", (ROOT / page).read_text(encoding="utf-8")))
+    assert set(numbers) <= set(stated)
     assert all(float(number) == value for number, value in stated.items())
 
 

@@ -51,9 +51,9 @@ def test_all_that_is_broken_is_named_at_once(tmp_path):
         cut(path)
     with pytest.raises(InputError) as told:
         merge_rows(many, "s", tmp_path / "merged.csv")
-    first, _, others = str(told.value).partition(". Refused as well: ")
+    first, _, further_paths = str(told.value).partition(". Refused as well: ")
     assert first.startswith(str(many[3]))
-    named, _, more = others.partition(" and ")
+    named, _, more = further_paths.partition(" and ")
     assert named.split() == [str(path) for path in many[4 : 4 + NAMED]]
     assert more == f"{len(many) - 4 - NAMED} more"
 

@@ -81,17 +81,17 @@ def launches(device, monkeypatch):
         def __init__(self, name):
             self.name = name
 
-        def __setitem__(self, key, known):
+        def __setitem__(self, key, known_launch):
             def note_and_repeat(*tensors):
-                y = known.repeat(*tensors)
+                y = known_launch.repeat(*tensors)
                 made.append((self.name, *(tensor.data_ptr() for tensor in (*tensors, y))))
                 return y
 
-            super().__setitem__(key, known._replace(repeat=note_and_repeat))
+            super().__setitem__(key, known_launch._replace(repeat=note_and_repeat))
 
     monkeypatch.setattr(operation.Operation, "_first_that_works", note_and_launch)
     for function in FUNCTIONS:
-        for each in (function, function.gradient):
-            monkeypatch.setattr(each, "known_launches", Known(each.name))
+        for declared in (function, function.gradient):
+            monkeypatch.setattr(declared, "known_launches", Known(declared.name))
     yield made
     assert not replace._active, "a test left torch replaced"

@@ -24,8 +24,8 @@ def problem(cols, dtype=torch.float32, rows=64, pack=None, gpu=H200):
     return Problem(dtype, rows, cols, pack or widest, False, gpu)
 
 
-def chosen(cols, dtype=torch.float32, **given):
-    (plan,) = frontier.plan(problem(cols, dtype, **given))
+def chosen(cols, dtype=torch.float32, **changes):
+    (plan,) = frontier.plan(problem(cols, dtype, **changes))
     return plan
 
 
@@ -120,8 +120,8 @@ def test_a_gpu_gets_no_larger_clusters_than_it_has(capability, most):
 def test_neither_alignment_nor_batch_decides_how_a_row_is_divided(stem, dtype):
     """Otherwise the same row would have other sums at another address, or in another batch."""
 
-    def divided(config: str, given: Problem) -> list[tuple]:
-        return [division(plan) for plan in frontier.PARTS[stem].plan(given, config)]
+    def divided(config: str, problem: Problem) -> list[tuple]:
+        return [division(plan) for plan in frontier.PARTS[stem].plan(problem, config)]
 
     lengths = [*range(8, 1200, 56), *range(4096, 300_000, 11_008)]
     lengths += range(300_000, 20_000_000, 250_112)
@@ -140,11 +140,11 @@ def test_a_row_that_is_converted_is_divided_as_float32(narrow):
         for pack, rows in itertools.product({1, min(cols & -cols, 4)}, (1, 3000)):
             wide = problem(cols, pack=pack, rows=rows)
             plans, converting = plan_of(wide), plan_of(wide._replace(narrow=narrow))
-            for plan, other in zip(plans, converting, strict=True):
-                assert other.kernel == f"{plan.kernel[:-1]}, {TYPES[narrow]}>"
-                assert other.shared_bytes <= plan.shared_bytes
+            for plan, wide_plan in zip(plans, converting, strict=True):
+                assert wide_plan.kernel == f"{plan.kernel[:-1]}, {TYPES[narrow]}>"
+                assert wide_plan.shared_bytes <= plan.shared_bytes
                 alike = {"kernel": plan.kernel, "shared_bytes": plan.shared_bytes}
-                assert other._replace(**alike) == plan
+                assert wide_plan._replace(**alike) == plan
 
 
 def test_constants_that_python_and_cuda_share_are_the_same():
@@ -183,8 +183,8 @@ def test_at_most_two_vectors_of_a_lane_of_a_staged_row_are_absent(itemsize):
     for cols in [*range(1, 20_000), 50257, 151937, 262143, 500_001]:
         vectors = -(-cols * itemsize // 16)
         for config in frontier_staged.CONFIGS:
-            found = frontier_staged.shape_of(vectors, *parse(config).values(), 16)
-            if found:
-                per_warp = vectors // (found.warps * found.cluster)
-                assert 32 * (found.per_lane - 1) <= per_warp <= 32 * found.per_lane
-                assert found.warps * found.cluster > 1
+            shape = frontier_staged.shape_of(vectors, *parse(config).values(), 16)
+            if shape:
+                per_warp = vectors // (shape.warps * shape.cluster)
+                assert 32 * (shape.per_lane - 1) <= per_warp <= 32 * shape.per_lane
+                assert shape.warps * shape.cluster > 1

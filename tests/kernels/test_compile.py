@@ -31,17 +31,17 @@ def test_every_triton_kernel_compiles_and_none_spills(arch, dtype):
     for op in ("softmax_backward", "log_softmax_backward"):
         jobs += [("triton_backward", op, cols) for cols in BACKWARD]
     dropin = f"gpu.job = ['drop-in', '', 0]; offline.launch_dropin(torch.{dtype})"
-    found = compiled(launches(dtype, *jobs) + dropin, arch)
-    for job, name, cubin in found:
+    reports = compiled(launches(dtype, *jobs) + dropin, arch)
+    for job, name, cubin in reports:
         registers, spilled_bytes = resources(cubin)[name]
         allowed = SPILLED.get((arch, name, dtype), 0)
         assert 8 <= registers <= 255, (job, name)
         assert spilled_bytes <= allowed, (job, name)
     # a contributed kernel may take neither length
-    launched = {variant for (variant, *_), *_ in found}
+    launched = {variant for (variant, *_), *_ in reports}
     assert launched | {*CONTRIBUTED} == {*TRITON, *CONTRIBUTED, "triton_backward", "drop-in"}
-    assert {name for _, name, _ in found} >= DROPIN
-    backward = [(job[2], name) for job, name, _ in found if job[0] == "triton_backward"]
+    assert {name for _, name, _ in reports} >= DROPIN
+    backward = [(job[2], name) for job, name, _ in reports if job[0] == "triton_backward"]
     expected = [(cols, f"softmax_bwd_kernel_{kernel}") for cols, kernel in BACKWARD.items()]
     assert backward == expected * 2
 
@@ -49,6 +49,6 @@ def test_every_triton_kernel_compiles_and_none_spills(arch, dtype):
 def test_a_row_that_does_not_fit_in_registers_spills():
     """What the row's spilled_bytes is for: seen where the article's numbers fall off."""
     jobs = [("triton_fused", "softmax", cols) for cols in (16384, 131072)]
-    found = compiled(launches("float32", *jobs), 80)
-    fits, spills = (resources(cubin)[name][1] for _, name, cubin in found)
+    reports = compiled(launches("float32", *jobs), 80)
+    fits, spills = (resources(cubin)[name][1] for _, name, cubin in reports)
     assert fits == 0 < spills

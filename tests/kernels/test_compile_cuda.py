@@ -42,19 +42,19 @@ def wanted(names, dtype, arch, columns, narrow=None) -> dict[tuple[Path, str], i
 
     `narrow`: as in ``Problem``.
     """
-    found, gpu = {}, GPUS[arch]
+    usages, gpu = {}, GPUS[arch]
     for name, cols, rows, log in itertools.product(names, columns, (7, 8), (False, True)):
         for pack in (p for p in (1, 2, 4, 8) if cols % p == 0 and p * dtype.itemsize <= 16):
             problem = Problem(dtype, rows, cols, pack, log, gpu, narrow)
             for plan in kernels.load(name).module.plan(problem):
                 if plan.min_capability <= gpu.capability:
-                    found[plan.source, plan.kernel] = plan.threads
-    return found
+                    usages[plan.source, plan.kernel] = plan.threads
+    return usages
 
 
-def check(found: dict[tuple[str, str], int], dtype: torch.dtype, arch: str) -> None:
+def check(usages: dict[tuple[str, str], int], dtype: torch.dtype, arch: str) -> None:
     """Compile these kernels: none warns, spills or asks for more registers than there are."""
-    for source, group in itertools.groupby(sorted(found.items()), key=lambda item: item[0][0]):
+    for source, group in itertools.groupby(sorted(usages.items()), key=lambda item: item[0][0]):
         threads = {kernel: size for (_, kernel), size in group}
         log = io.StringIO()
         binary = nvrtc.build(source, tuple(threads), arch, log)
@@ -110,11 +110,11 @@ def test_a_contributed_kernel_compiles_without_a_warning_or_a_spill(name):
 def test_every_config_of_every_kernel_compiles_without_a_warning_or_a_spill(arch, dtype):
     # each number of columns of a lane and each config once, where the kernels were tuned
     tuned = arch == TUNED
-    found = wanted(CUDA, dtype, arch, range(1, 1026) if tuned else SHORT)
+    usages = wanted(CUDA, dtype, arch, range(1, 1026) if tuned else SHORT)
     ours = [*FRONTIER, "cuda_backward", *(v for v in launches.variants() if tuned and "__" in v)]
-    found |= wanted(ours, dtype, arch, LONG)
-    assert {source.stem for source, _ in found} == sources(arch)
-    check(found, dtype, arch)
+    usages |= wanted(ours, dtype, arch, LONG)
+    assert {source.stem for source, _ in usages} == sources(arch)
+    check(usages, dtype, arch)
 
 
 @pytest.mark.slow
@@ -122,6 +122,6 @@ def test_every_config_of_every_kernel_compiles_without_a_warning_or_a_spill(arch
 @pytest.mark.parametrize("arch", sorted(GPUS))
 def test_every_config_that_converts_compiles_without_a_warning_or_a_spill(arch, narrow):
     configs = [v for v in launches.variants() if v.startswith("frontier_") and arch == TUNED]
-    found = wanted([*OURS, *configs], torch.float32, arch, LONG, narrow)
-    assert {source.stem for source, _ in found} <= sources(arch)
-    check(found, torch.float32, arch)
+    usages = wanted([*OURS, *configs], torch.float32, arch, LONG, narrow)
+    assert {source.stem for source, _ in usages} <= sources(arch)
+    check(usages, torch.float32, arch)

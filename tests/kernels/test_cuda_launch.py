@@ -89,11 +89,11 @@ def test_the_block_is_the_largest_that_costs_no_resident_block(cols, device, mon
     plans = variant.module.plan(problem)
     resident = {plan.threads: launch._resident(launch._load(plan, 0), plan) for plan in plans}
     assert loaded.plan.threads == max(t for t, n in resident.items() if n == resident[128])
-    found = compiled_stats.cuda_columns()
-    assert found["blocks_per_sm"] == loaded.blocks_per_sm == resident[128] >= 1
-    assert found["registers"] >= 8
-    assert found["spilled_bytes"] == 0
-    assert found["num_warps"] == loaded.plan.threads // 32
+    columns = compiled_stats.cuda_columns()
+    assert columns["blocks_per_sm"] == loaded.blocks_per_sm == resident[128] >= 1
+    assert columns["registers"] >= 8
+    assert columns["spilled_bytes"] == 0
+    assert columns["num_warps"] == loaded.plan.threads // 32
 
 
 def test_a_cooperative_launch_has_no_more_blocks_than_are_resident(device, monkeypatch):

@@ -136,14 +136,14 @@ def test_a_repeated_launch_gives_the_same_bits(cols, launches, device):
     with torch.cuda.stream(stream):
         torch.cuda._sleep(10_000_000)  # a launch on another stream would read zeros
         behind = torch.zeros_like(x).copy_(x)
-        found = [kernels.softmax(each, 1) for each in (copy, behind)]
+        outputs = [kernels.softmax(tensor, 1) for tensor in (copy, behind)]
     torch.cuda.synchronize()
     with torch.cuda.graph(graph):
-        found.append(kernels.softmax(copy, 1))
+        outputs.append(kernels.softmax(copy, 1))
     copy.copy_(x.flip(0))
     graph.replay()
-    found[-1] = found[-1].flip(0)
-    assert all(torch.equal(each, first) for each in found)
+    outputs[-1] = outputs[-1].flip(0)
+    assert all(torch.equal(tensor, first) for tensor in outputs)
     torch.testing.assert_close(kernels.softmax(unaligned, 1), torch.softmax(unaligned, 1))
     assert len(launches) == 5
 
@@ -163,11 +163,11 @@ def test_a_repeated_step_gives_the_same_bits(dtype, launches, device):
     assert FUNCTIONS[0].gradient.known_launch(1, dtype, g, first[0])
     stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
     with torch.cuda.stream(stream):
-        found = [step()]
+        outputs = [step()]
     torch.cuda.synchronize()
     with torch.cuda.graph(graph):
-        found.append(step())
+        outputs.append(step())
     graph.replay()
-    for again in found:
+    for again in outputs:
         assert all(map(torch.equal, again, first))
     assert len(launches) == 6

@@ -32,8 +32,8 @@ def expected(x, index, temperature=1.0):
     log_p = torch.log_softmax(x.double() / temperature, -1)
     p = log_p.exp()
     entropy = -(p * log_p.masked_fill(p == 0, 0)).sum(-1)
-    at = index if index.dim() == x.dim() else index[..., None]
-    return log_p.gather(-1, at).view(index.shape), entropy
+    columns = index if index.dim() == x.dim() else index[..., None]
+    return log_p.gather(-1, columns).view(index.shape), entropy
 
 
 @DEVICES
@@ -164,12 +164,12 @@ def test_derivatives_of_every_order():
     torch.manual_seed(0)
     x = torch.randn(3, 7, requires_grad=True)
 
-    def both(x):
+    def shards(x):
         return token_log_probs(x, index, temperature=0.5, entropy=True)
 
     loose = {"eps": 1e-2, "atol": 2e-2, "rtol": 2e-2}  # values are float32
-    assert torch.autograd.gradcheck(both, (x,), **loose)
-    assert torch.autograd.gradgradcheck(both, (x,), **loose)
+    assert torch.autograd.gradcheck(shards, (x,), **loose)
+    assert torch.autograd.gradgradcheck(shards, (x,), **loose)
 
 
 @pytest.mark.usefixtures("operators")
@@ -253,9 +253,9 @@ def test_no_rows(shape, device):
 @pytest.mark.parametrize("name", ["index", "row_mask"])
 def test_tensors_of_another_device_are_refused(name):
     x, index = drawn(3, 50, device="cuda")
-    given = {"index": index, "row_mask": index} | {name: index.cpu()}
+    tensors = {"index": index, "row_mask": index} | {name: index.cpu()}
     with pytest.raises(ValueError, match=f"{name} is on cpu, and the logits on cuda:0"):
-        token_log_probs(x, **given)
+        token_log_probs(x, **tensors)
     temperature = torch.tensor(0.7)  # of a CPU: one number
     torch.testing.assert_close(
         token_log_probs(x, index, temperature=temperature),
@@ -358,5 +358,7 @@ def test_shards_of_two_processes_give_the_rows_result(tmp_path):
     import concurrent.futures
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        both = pool.map(lambda rank: run_code(SHARDS, str(rank), str(tmp_path / "store")), range(2))
-    assert [said.strip() for said in both] == ["equal", "equal"]
+        shards = pool.map(
+            lambda rank: run_code(SHARDS, str(rank), str(tmp_path / "store")), range(2)
+        )
+    assert [said.strip() for said in shards] == ["equal", "equal"]

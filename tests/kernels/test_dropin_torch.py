@@ -38,12 +38,12 @@ def test_nothing_of_torch_stands_between_an_eager_call_and_the_kernel(x, launche
     seen = profiled(lambda: kernels.softmax(own, 1).backward(x))
     assert not any("softmax_bench" in name for name in seen)
     assert len(launches) == 3
-    found = []
+    outputs = []
     with torch.inference_mode():
-        seen = profiled(lambda: found.append(kernels.softmax(x.clone(), 1)))
+        seen = profiled(lambda: outputs.append(kernels.softmax(x.clone(), 1)))
     assert OPERATOR not in seen
-    assert found[0].is_inference()
-    torch.testing.assert_close(found[0], torch.softmax(x, 1))
+    assert outputs[0].is_inference()
+    torch.testing.assert_close(outputs[0], torch.softmax(x, 1))
 
 
 def tangent(f, x):
@@ -81,7 +81,7 @@ def test_transforms(op, name, compiled, x, launches, reset_dynamo):
 def test_gradients_and_vmap_in_either_order(op, x, launches):
     """The backward's own rule, with y the same for all; and is_grads_batched, an older vmap."""
     gs = torch.randn(2, *x.shape, device=x.device)
-    found = []
+    outputs = []
     for module in (kernels, torch):
         own = x.clone().requires_grad_()
         f = getattr(module, op)
@@ -89,8 +89,8 @@ def test_gradients_and_vmap_in_either_order(op, x, launches):
         y = f(own, 1)
         backward = vmap(lambda g, y=y, x=own: torch.autograd.grad(y, x, g, retain_graph=True)[0])
         older = torch.autograd.grad(y, own, gs, is_grads_batched=True, retain_graph=True)
-        found.append((own.grad, backward(gs), *older))
-    torch.testing.assert_close(*found)
+        outputs.append((own.grad, backward(gs), *older))
+    torch.testing.assert_close(*outputs)
     assert len(launches) == 2 + 1 + len(gs) + 1
 
 
@@ -135,15 +135,15 @@ def test_compiled_in_one_graph(op, dynamic, launches, device, reset_dynamo):
 @one_op
 def test_a_backward_compiled_by_itself(op, whole, x, launches, reset_dynamo):
     """Compiled autograd traces what an eager forward left for its backward."""
-    found = []
+    outputs = []
     for module in (kernels, torch):
         own = x.clone().requires_grad_()
         loss = getattr(module, op)(own.cos(), 1).square().sum()
         compiler = functools.partial(torch.compile, backend="aot_eager", fullgraph=whole)
         with torch._dynamo.compiled_autograd._enable(compiler):
             loss.backward()
-        found.append(own.grad)
-    torch.testing.assert_close(*found)
+        outputs.append(own.grad)
+    torch.testing.assert_close(*outputs)
     assert len(launches) == 2
 
 
@@ -175,8 +175,8 @@ def test_traced_it_is_one_operator(mode, x, launches):
     assert torch.ops.softmax_bench.softmax.default in {n.target for n in traced.graph.nodes}
     scripted = torch.jit.trace(lambda a: kernels.softmax(a, 1), x)
     assert OPERATOR in str(scripted.graph)
-    for each in (traced, scripted):
-        torch.testing.assert_close(each(x + 1), torch.softmax(x + 1, 1))
+    for program in (traced, scripted):
+        torch.testing.assert_close(program(x + 1), torch.softmax(x + 1, 1))
 
 
 def test_a_mode_sees_the_operator(x, launches):
@@ -210,10 +210,10 @@ def test_autocast_asks_for_float32(op, x, launches):
     half, function = x.half(), getattr(kernels, op)
     torch.set_autocast_enabled("cuda", True)
     try:
-        found = [function(half, 1), vmap(lambda a: function(a, 0))(half)]
+        outputs = [function(half, 1), vmap(lambda a: function(a, 0))(half)]
         kept = function(half, 1, half.dtype)
     finally:
         torch.set_autocast_enabled("cuda", False)
-    assert [y.dtype for y in (*found, kept)] == [torch.float32, torch.float32, torch.float16]
-    assert torch.equal(found[0], function(half, 1, torch.float32))
+    assert [y.dtype for y in (*outputs, kept)] == [torch.float32, torch.float32, torch.float16]
+    assert torch.equal(outputs[0], function(half, 1, torch.float32))
     assert function(half, 1).dtype == torch.float16

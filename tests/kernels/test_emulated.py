@@ -45,8 +45,8 @@ def emulated_launches() -> list:
 
 @pytest.mark.parametrize("launch", emulated_launches(), ids=str)
 def test_every_code_path_is_right(launch, emulated):
-    def run(*given):
-        *read, out = given
+    def run(*views_at):
+        *read, out = views_at
         plan = kernels.load(launch.variant).module.plan
         return emulated.run(plan, read, out, "log" in launch.op)
 
@@ -80,7 +80,7 @@ def test_a_row_gives_the_same_bits_in_any_batch_and_anywhere(name, cols, dtype, 
         for gap, out_gap in itertools.product((0, 1), (0, 2)):
             wide, out = (torch.zeros(5, x.shape[1] + more).to(dtype) for more in (gap, out_gap))
             wide[:, : x.shape[1]] = x
-            views = (each[:, : x.shape[1]] for each in (wide, out))
+            views = (tensor[:, : x.shape[1]] for tensor in (wide, out))
             assert torch.equal(run(*views), together)
 
 
@@ -109,8 +109,8 @@ def test_a_gradient_in_16_bits_is_that_of_float32_rounded_once(cols, op, emulate
     expected = emulated.run(cuda_backward.plan, read, log="log" in op).bfloat16()
     for place, dx_place in PLACES:
         dx = placed(torch.zeros(expected.shape, dtype=expected.dtype), *dx_place)
-        given = [placed(each, *place) for each in read]
-        assert torch.equal(emulated.run(cuda_backward.plan, given, dx, "log" in op), expected)
+        views_at = [placed(tensor, *place) for tensor in read]
+        assert torch.equal(emulated.run(cuda_backward.plan, views_at, dx, "log" in op), expected)
 
 
 @pytest.mark.parametrize("cols", [3, 13, 101, 201, 500, 701])  # of 1, 1, 8, 16, 32 and 64 lanes
@@ -124,7 +124,7 @@ def test_a_small_matrix_has_the_bits_of_a_large_one(cols, emulated):
             out = placed(torch.zeros_like(x), out_start, 0)
             found.append(emulated.run(plan, (placed(x, start, 0),), out))
     assert problem(found[0], (x,), "softmax") is None
-    assert all(torch.equal(each, found[0]) for each in found)
+    assert all(torch.equal(tensor, found[0]) for tensor in found)
 
 
 # An odd number of tiles: a block is left with one. An even one, and fewer warps.
@@ -153,8 +153,8 @@ def test_the_backward_in_any_batch_anywhere_and_of_special_values(log, cols, dty
     run(special_gradients(op, cols, cpu).to(dtype))
     drawn = inputs.draw_for(op, "normal", dtype, 3, cols, 1, cpu)
     together = run(drawn)
-    assert torch.equal(run([each[2:] for each in drawn])[0], together[2])
-    apart = [placed(each, start, 2) for start, each in enumerate(drawn, 1)]
+    assert torch.equal(run([tensor[2:] for tensor in drawn])[0], together[2])
+    apart = [placed(tensor, start, 2) for start, tensor in enumerate(drawn, 1)]
     assert torch.equal(run(apart), together), "at other addresses"
 
 
@@ -237,7 +237,7 @@ def test_a_reading_reads_all_once_and_writes_a_word_per_block(dtype, shape, emul
     x = torch.randn(shape).to(dtype)
     per_vec = 16 // dtype.itemsize
     vecs = x.flatten()[: x.numel() // per_vec * per_vec].view(torch.int32)
-    rest = x.flatten()[x.numel() // per_vec * per_vec :].view(correctness.BITS[dtype.itemsize])
+    tail = x.flatten()[x.numel() // per_vec * per_vec :].view(correctness.BITS[dtype.itemsize])
     for form in roofline.FORMS["read"]:
         planner = roofline.planner(form, "read")
         blocks = planner(Problem(dtype, *shape, 1, False, SMALL))[0].blocks
@@ -246,6 +246,6 @@ def test_a_reading_reads_all_once_and_writes_a_word_per_block(dtype, shape, emul
         # a bulk copy shows the first word of each of its parts
         read = vecs[:: form.block_bytes // 4] if form.shared_bytes else vecs
         bits = 2 ** (8 * dtype.itemsize)
-        expected = exclusive_or(read) ^ exclusive_or(rest.long() % bits)
+        expected = exclusive_or(read) ^ exclusive_or(tail.long() % bits)
         assert (exclusive_or(words) - expected) % 2**32 == 0, form
         assert x.flatten()[4 * blocks // dtype.itemsize :].isfinite().all()

@@ -17,9 +17,9 @@ pytestmark = pytest.mark.gpu
 )
 def test_every_code_path_is_right(variant, every, device):
     """Rows that touch, and rows that begin anywhere; nothing beside the output is written."""
-    for each in code_paths(launch.gpu_info(device)):
-        if each.variant == variant and (every or (each.op, each.layout) in ONE_WAY):
-            assert problem_of(each) is None, each
+    for code_path in code_paths(launch.gpu_info(device)):
+        if code_path.variant == variant and (every or (code_path.op, code_path.layout) in ONE_WAY):
+            assert problem_of(code_path) is None, code_path
 
 
 # a kernel of the frontier each: short, packed (part of a warp, two warps), rows, staged, spread

@@ -39,11 +39,11 @@ def test_launches_that_never_overlap_share_one_and_others_do_not(pools):
     asked, recording = pools
     eager = address(0, 7)
     assert address(0, 7) == eager
-    found = [eager, address(0, 8)]
+    addresses = [eager, address(0, 8)]
     for recording["now"] in (41, 42):
-        found.append(address(0, 7))
-        assert address(0, 7) == found[-1]
-    assert len(set(found)) == 4
+        addresses.append(address(0, 7))
+        assert address(0, 7) == addresses[-1]
+    assert len(set(addresses)) == 4
     assert asked == [POOL * BYTES]
     recording["now"] = 0
     assert address(1, 7) != eager
@@ -54,23 +54,23 @@ def test_threads_get_workspaces_that_do_not_overlap_and_more_are_allocated_on_de
     count = 2 * POOL + 1
     together = threading.Barrier(count)
     with ThreadPoolExecutor(count, initializer=together.wait) as pool:
-        found = list(pool.map(lambda stream: address(0, stream), range(count)))
+        addresses = list(pool.map(lambda stream: address(0, stream), range(count)))
     assert len(pools[0]) == 3
-    assert min(after - before for before, after in itertools.pairwise(sorted(found))) >= BYTES
+    assert min(after - before for before, after in itertools.pairwise(sorted(addresses))) >= BYTES
 
 
 def test_a_graph_that_is_gone_leaves_its_workspace_to_the_next(pools):
     """sem_post of the C library says that it is gone, as CUDA calls it, in another thread."""
     asked, recording = pools
-    found = set()
+    addresses = set()
     for recording["now"] in range(1, 201):
-        found.add(address(0, 7))
+        addresses.add(address(0, 7))
         if recording["now"] > 1:  # the first graph lives on
             post = grid_workspace._libc.sem_post
             thread = threading.Thread(target=post, args=(recording["ends"][-1].semaphore,))
             thread.start()
             thread.join()
-    assert len(found) == 2
+    assert len(addresses) == 2
     assert asked == [POOL * BYTES]
 
 
@@ -114,9 +114,9 @@ def test_threads_on_their_own_default_streams_do_not_disturb_each_other(device):
     def work() -> list[torch.Tensor]:
         with torch.cuda.stream(torch.cuda.ExternalStream(2, device)):
             together.wait()
-            found = [kernels.softmax(x, -1) for _ in range(50)]
+            addresses = [kernels.softmax(x, -1) for _ in range(50)]
             torch.cuda.current_stream().synchronize()
-        return found
+        return addresses
 
     with ThreadPoolExecutor(2) as pool:
         for results in [pool.submit(work) for _ in range(2)]:

@@ -118,9 +118,9 @@ def test_special_rows(cols, dtype, emulated_logits):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_masks_of_the_least_finite_number(dtype, emulated_logits):
     """Where it masks some logits, and a whole row, beside -inf of a padded vocabulary."""
-    least = torch.finfo(dtype).min
+    lowest = torch.finfo(dtype).min
     x, index = drawn(3, 2001, dtype)
-    x[0, :1000], x[1], x[2] = least, least, least
+    x[0, :1000], x[1], x[2] = lowest, lowest, lowest
     x[:, 1500:] = -torch.inf
     index[:] = 1200
     logsumexp, log_prob, entropy = exact(x, index)
@@ -176,11 +176,11 @@ def test_a_row_that_is_not_kept_is_zero_and_not_used(cols, emulated_logits):
 @pytest.mark.parametrize("cols", [100, 2001, 5000, 5003])
 def test_a_row_has_the_same_bits_in_any_batch_and_at_any_address(cols, dtype, emulated_logits):
     x, index = drawn(40, cols, dtype)
-    both = values(x, index)[:2]
+    pair = values(x, index)[:2]
     for row in (0, 39):
         alone = torch.empty(cols + 1, dtype=dtype)[1:].view(1, cols)
         alone.copy_(x[row])
-        for many, one in zip(both, values(alone, index[row : row + 1]), strict=False):
+        for many, one in zip(pair, values(alone, index[row : row + 1]), strict=False):
             assert torch.equal(many[row], one[0])
     assert len({plan.blocks for plan in emulated_logits}) > 1
 

@@ -29,10 +29,10 @@ def test_values_and_gradients(rows, cols, dtype):
     for some in torch.arange(rows, device="cuda").split(max(1, 2**24 // cols)):
         exact = torch.log_softmax(x[some].double(), 1)
         p = exact.exp()
-        at = exact.gather(1, index[some, None])[:, 0]
+        columns = exact.gather(1, index[some, None])[:, 0]
         near = {"rtol": 1e-6, "atol": 1e-6}
-        torch.testing.assert_close(log_p[some].double(), at, **near)
-        torch.testing.assert_close(loss[some].double(), -at, **near)
+        torch.testing.assert_close(log_p[some].double(), columns, **near)
+        torch.testing.assert_close(loss[some].double(), -columns, **near)
         torch.testing.assert_close(entropy[some].double(), torch.special.entr(p).sum(1), **near)
         right = torch.logsumexp(x[some].double(), 1)
         torch.testing.assert_close(sums[some].double(), right, **near)

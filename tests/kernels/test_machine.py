@@ -90,7 +90,7 @@ def test_warm_up_meets_the_kernels_of_any_number_of_rows(dtype):
         def kernels_for(every, cols=cols):
             pack = widest_pack(dtype.itemsize, 0, cols)
             problems = (Problem(dtype, rows, cols, pack, False, GPUS["sm_90"]) for rows in every)
-            return {frontier.plan(each)[0].kernel for each in problems}
+            return {frontier.plan(problem)[0].kernel for problem in problems}
 
         warm = kernels_for(machine.warm_up_rows(cols * dtype.itemsize))
         assert kernels_for([3, 10**2, 10**4, 10**6, 10**8]) <= warm, cols

@@ -142,9 +142,9 @@ def test_infinities_and_nan_as_torch_has_them(name, op, cols, device):
         return
     assert y[HAS_NONE].isnan().all()
     lost, kept = (0, 1) if op == "softmax" else (-torch.inf, 0)
-    for row, at in ONE_FINITE:
+    for row, column in ONE_FINITE:
         assert (y[row] == lost).sum() == cols - 1
-        assert y[row, at].item() == pytest.approx(kept, rel=OFF_ONE.get(name, 0), abs=0)
+        assert y[row, column].item() == pytest.approx(kept, rel=OFF_ONE.get(name, 0), abs=0)
 
 
 @pytest.mark.gpu
@@ -170,9 +170,9 @@ def test_offsets_beyond_two_to_the_31(name, op, lengths, device):
     ]
     for seed, rows in enumerate(ends):
         drawn = inputs.draw_for(op, "normal", torch.bfloat16, 8, cols, seed, device)
-        for each, values in zip(read, drawn, strict=True):
-            each[rows] = values
+        for tensor, values in zip(read, drawn, strict=True):
+            tensor[rows] = values
     y = kernels.load(name).function(op)(*read, torch.full_like(read[0], torch.nan))
     assert y.numel() > 2**31
     for rows in ends:
-        assert variants.problem(y[rows], [each[rows] for each in read], op) is None
+        assert variants.problem(y[rows], [tensor[rows] for tensor in read], op) is None

@@ -153,9 +153,9 @@ def test_a_peers_kernel_is_given_x_and_out(name, modules, monkeypatch):
     tensors = [argument for argument in calls[0] if isinstance(argument, torch.Tensor)]
     assert [t.shape for t in tensors] == [(4, 64)] * 2
     if name == "peer_liger":
-        grid, _, out_stride, _, *rest = calls[2]
+        grid, _, out_stride, _, *further = calls[2]
         settings = {"BLOCK_SIZE": 100, "num_warps": 7}
-        assert (grid, out_stride, rest) == ((4,), 60, [80, 50, settings])
+        assert (grid, out_stride, further) == ((4,), 60, [80, 50, settings])
     if name == "peer_flashinfer":
         early, written, read = calls[2]
         assert early
@@ -187,7 +187,9 @@ def test_each_kernel_of_tileops_writes_into_out(cols, modules):
             aligned = x.is_contiguous() and out.is_contiguous() and not out.data_ptr() % 16
             copied = cols == 50 or not aligned
             assert (written.data_ptr() == out.data_ptr()) is not copied
-            assert [len(each) for each in statistics] == ([12, 12] if cols in (300, 301) else [])
+            assert [len(statistic) for statistic in statistics] == (
+                [12, 12] if cols in (300, 301) else []
+            )
     assert (wide[:, cols:] == 9).all()
 
 

@@ -45,11 +45,11 @@ def test_one_compiled_kernel_writes_straight_into_out(name, cols, device, reset_
 
 def test_more_layouts_than_torch_compiles_are_an_error(device, reset_dynamo):
     softmax = kernels.load("peer_compile").softmax
-    most = torch._dynamo.config.recompile_limit
-    for cols in range(8, 8 + most):
+    limit = torch._dynamo.config.recompile_limit
+    for cols in range(8, 8 + limit):
         softmax(torch.randn(4, cols, device=device))
     with pytest.raises(torch._dynamo.exc.FailOnRecompileLimitHit):
-        softmax(torch.randn(4, 8 + most, device=device))
+        softmax(torch.randn(4, 8 + limit, device=device))
 
 
 def test_a_row_as_long_as_quack_can_take(device):

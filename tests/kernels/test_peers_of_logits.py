@@ -49,12 +49,12 @@ def trl_backward(grid, x, index, mask, log_z, mean, g, h, dx, *strides, **settin
     dx.copy_(g[:, None] * (one_hot - (x.float() - log_z[:, None]).exp()))
 
 
-def liger_loss(grid, **given):
-    assert grid == (len(given["X_ptr"]),)
-    assert (given["X_stride"], given["reduction"]) == (given["X_ptr"].stride(0), "none")
-    assert not given["HAS_GRADIENTS"]
-    assert (given["loss_ptr"] == 0).all()
-    given["loss_ptr"].copy_(-log_probs(given["X_ptr"], given["Y_ptr"])[1])
+def liger_loss(grid, **tensors):
+    assert grid == (len(tensors["X_ptr"]),)
+    assert (tensors["X_stride"], tensors["reduction"]) == (tensors["X_ptr"].stride(0), "none")
+    assert not tensors["HAS_GRADIENTS"]
+    assert (tensors["loss_ptr"] == 0).all()
+    tensors["loss_ptr"].copy_(-log_probs(tensors["X_ptr"], tensors["Y_ptr"])[1])
 
 
 def liger_log_prob(grid, x, index, out, mask, temperature, *sizes, **settings):
@@ -109,11 +109,11 @@ def test_a_peers_kernel_is_given_the_operands(name, op, load):
     drawn = inputs.draw_for(op, "normal", torch.float32, 5, 96, 1, CPU)
     wide = torch.zeros(5, 100)
     for apart in (False, True):
-        given = drawn
+        tensors = drawn
         if apart:
-            given = tuple(wide[:, :96].copy_(t) if t.shape == (5, 96) else t for t in drawn)
-        found = correctness.check_call(call, given, torch.arange(5), op)
-        assert found.problem is None
+            tensors = tuple(wide[:, :96].copy_(t) if t.shape == (5, 96) else t for t in drawn)
+        finding = correctness.check_call(call, tensors, torch.arange(5), op)
+        assert finding.problem is None
 
 
 def test_limits(load):

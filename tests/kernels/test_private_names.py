@@ -66,23 +66,23 @@ NODES = [node for path in SOURCES for node in ast.walk(ast.parse(path.read_text(
 
 def looked_up() -> set[str]:
     """Return the private names that the drop-in can miss: ``module:name`` below torch."""
-    found = set()
+    names = set()
     for node in NODES:
         match node:
             case ast.Call(func=ast.Name(id="torch_private"), args=given):
-                found |= {text.value for text in given}
+                names |= {text.value for text in given}
             case ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=name), _]):
                 module, _, inner = ast.unparse(owner).partition(".")
-                found |= {f"{inner}:{name}"} if module == "torch" else set()
-    return found
+                names |= {f"{inner}:{name}"} if module == "torch" else set()
+    return names
 
 
 NAMES = sorted(name for name in looked_up() if "_inductor" not in name)
 
 
 def test_the_drop_in_works_without_any_of_them():
-    found = dict(json.loads(line) for line in run_code(CODE, json.dumps(NAMES)).splitlines())
-    assert found == dict.fromkeys(NAMES, "right")
+    names = dict(json.loads(line) for line in run_code(CODE, json.dumps(NAMES)).splitlines())
+    assert names == dict.fromkeys(NAMES, "right")
 
 
 def test_no_private_name_is_needed():

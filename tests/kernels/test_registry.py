@@ -84,9 +84,9 @@ def test_a_variant_may_have_some_operations_alone():
     for name, op in (("triton_online", "log_softmax"), ("triton_backward", "softmax")):
         with pytest.raises(NotImplementedError, match=f"{name} has no {op}"):
             kernels.load(name).function(op)
-    found = kernels.default_variants("softmax")
-    assert "frontier" in found
-    families = {kernels.family(name) for name in found if name != "frontier"}
+    defaults = kernels.default_variants("softmax")
+    assert "frontier" in defaults
+    families = {kernels.family(name) for name in defaults if name != "frontier"}
     assert families <= {"published", "contributed"}
 
 
@@ -112,7 +112,7 @@ def test_what_an_editor_leaves_is_no_variant_and_a_broken_file_is_one(folder):
 
 
 def test_the_functions_of_a_file_are_read_from_its_text(folder):
-    for number, (text, found) in enumerate(
+    for number, (text, defaults) in enumerate(
         [
             ("def log_softmax(x, out=None): ...", {"log_softmax"}),
             ("from .a import f as softmax", {"softmax"}),
@@ -127,7 +127,7 @@ def test_the_functions_of_a_file_are_read_from_its_text(folder):
     ):
         (folder / f"mine{number}.py").write_bytes(text.encode("latin-1"))
         discover._files.cache_clear()
-        assert kernels.ops(f"mine{number}") == found, text
+        assert kernels.ops(f"mine{number}") == defaults, text
 
 
 def test_two_files_of_one_name_or_a_bad_name_are_refused(folder, write):

@@ -25,8 +25,8 @@ def test_whoever_calls_torch_gets_the_kernels(launches, device, reset_dynamo):
         expected = call(x)
         launches.clear()
         with kernels.replace_torch():
-            found = call(x)
-        torch.testing.assert_close(found, expected, msg=name)
+            value = call(x)
+        torch.testing.assert_close(value, expected, msg=name)
         assert launches, name
 
 

@@ -44,13 +44,13 @@ def test_every_error_is_counted_and_so_is_the_absence_of_a_summary():
 
 
 def test_every_kernel_and_config_is_launched_in_every_dtype_and_operation():
-    found = launches.code_paths(GPUS["sm_90"])
+    paths = launches.code_paths(GPUS["sm_90"])
     ops = {(variant, op) for variant in launches.variants() for op in kernels.ops(variant)}
-    assert {(each.variant, each.op) for each in found} == ops
+    assert {(path.variant, path.op) for path in paths} == ops
     sources = launches.sources()
-    dtypes = {(each.plan.source.stem, each.dtype) for each in found}
+    dtypes = {(path.plan.source.stem, path.dtype) for path in paths}
     assert dtypes == set(itertools.product(sources, DTYPES))
-    layouts = {(each.plan.source.stem, each.layout) for each in found}
+    layouts = {(path.plan.source.stem, path.layout) for path in paths}
     assert layouts == {*itertools.product(sources, (launches.TOUCHING, launches.APART))}
 
 

@@ -36,13 +36,13 @@ def test_a_new_kernel_passes_the_gate_and_has_the_style(bench, tmp_path, languag
         row = bench.row(name, M=6, N=1500, dtype="bfloat16", **given)
         assert row["status"] == status, row["message"]
         assert words in row["message"]
-    here = bench.project / f"kernels/contributed/{inside}.py"
+    inside_file = bench.project / f"kernels/contributed/{inside}.py"
     for part in ("Idea:", "Bytes:", "Limits:", "Source:"):
-        assert part in here.read_text(encoding="utf-8")
+        assert part in inside_file.read_text(encoding="utf-8")
     for words in (["check"], ["format", "--check"]):
-        run(*PYTHON, "ruff", *words, here, cwd=bench.project)  # it looks for packages there
+        run(*PYTHON, "ruff", *words, inside_file, cwd=bench.project)  # it looks for packages there
     tool = Path(sys.executable).with_name("clang-format")
-    for source in here.parent.glob("*.cu"):
+    for source in inside_file.parent.glob("*.cu"):
         run(tool, STYLE, "--dry-run", "-Werror", source)
 
 
@@ -76,9 +76,9 @@ def test_the_list_has_every_kernel_and_needs_no_torch():
     )
     lines = run_code(code).splitlines()
     assert set(kernels.names()) <= set(lines)
-    at = lines.index("triton_row")
-    assert lines[at + 1].startswith("  Give each row a program")
-    assert lines[at + 2] == "  log_softmax softmax; torch triton"
+    place = lines.index("triton_row")
+    assert lines[place + 1].startswith("  Give each row a program")
+    assert lines[place + 2] == "  log_softmax softmax; torch triton"
 
 
 def test_what_is_printed_measures_the_new_kernel(project, tmp_path):

@@ -73,10 +73,10 @@ def test_the_same_bits_under_delays_on_a_busy_gpu(
     """On two streams and in a graph on a third at once, by several threads, beside copies."""
     function = kernels.load(variant).function(op)
     read = [inputs.draw_for(op, "normal", dtype, rows, cols, s, device) for s in range(3)]
-    quiet = [function(*each) for each in read]
+    quiet = [function(*tensor) for tensor in read]
     torch.cuda.synchronize()
     with_delays()
-    out = [torch.empty_like(each) for each in quiet]
+    out = [torch.empty_like(tensor) for tensor in quiet]
     function(*read[0], out[0])  # compiled by now
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -105,8 +105,8 @@ def test_the_same_bits_under_delays_on_a_busy_gpu(
         copying = pool.submit(copy)
         wait(working)
         done.set()
-    for each in (*working, copying):
-        each.result()
+    for tensor in (*working, copying):
+        tensor.result()
     assert not wrong
 
 
@@ -119,11 +119,11 @@ def test_a_new_workspace_waits_for_no_other_stream(device, monkeypatch):
     x = torch.randn(3, 2**20, device=device)
     expected, softmax = torch.softmax(x, -1), kernels.load("frontier_spread").softmax
     torch.cuda.synchronize()
-    found = []
+    outputs = []
     for sleep in (100_000_000, 0):
         with torch.cuda.stream(torch.cuda.Stream(device)):
             torch.cuda._sleep(sleep)
-            found.append(softmax(x))
+            outputs.append(softmax(x))
     torch.cuda.synchronize()
-    for y in found:
+    for y in outputs:
         torch.testing.assert_close(y, expected)

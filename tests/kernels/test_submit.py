@@ -29,24 +29,24 @@ def read(config: int, parameters: int, count: int) -> dict:
         "sizes": sizes,  # of the grid, of a block, of shared memory
         "stream": stream,
         "attributes": [struct.unpack("I4x3I", ctypes.string_at(begin, 20)) for begin in begins],
-        "arguments": [struct.unpack("q", ctypes.string_at(at, 8))[0] for at in addresses],
+        "arguments": [struct.unpack("q", ctypes.string_at(address, 8))[0] for address in addresses],
     }
 
 
 @pytest.fixture
 def launched(monkeypatch):
     """Every launch in turn; ``errors`` are what the driver answers, then 0."""
-    found = SimpleNamespace(launches=[], errors=[], kernels=set(), count=0)
+    fakes = SimpleNamespace(launches=[], errors=[], kernels=set(), count=0)
 
     def driver(config, kernel, parameters, extra):
-        found.launches.append(read(config, parameters, found.count))
-        found.kernels.add((kernel, extra))
-        return found.errors.pop(0) if found.errors else 0
+        fakes.launches.append(read(config, parameters, fakes.count))
+        fakes.kernels.add((kernel, extra))
+        return fakes.errors.pop(0) if fakes.errors else 0
 
     monkeypatch.setattr(submit, "_driver_launch", lambda: DRIVER(driver))
     monkeypatch.setattr(submit, "_raw_stream", lambda device: STREAM + device)
-    yield found
-    assert found.kernels == {(HANDLE, None)}
+    yield fakes
+    assert fakes.kernels == {(HANDLE, None)}
 
 
 def made(blocks: int = 3, **more):
@@ -80,16 +80,16 @@ def test_a_bound_launch_keeps_the_arguments_from_the_fourth_on(launched, monkeyp
     launch(9, 9, 9, 9, 9)
     monkeypatch.setattr(submit, "_raw_stream", lambda device: 0)
     first(3, 2, 1)
-    found = launched.launches
-    assert [each["arguments"] for each in found] == [
+    fakes = launched.launches
+    assert [launched_kernel["arguments"] for launched_kernel in fakes] == [
         [2**47, -1, 4, 5, 6, -6],
         [1, 2, 3, 7, -8, -6],
         [9, 9, 9, 9, 9, -6],
         [3, 2, 1, 5, 6, -6],
     ]
-    assert [each["stream"] for each in found] == [STREAM + 1] * 3 + [0]
-    assert all(each["sizes"] == [12, 1, 1, 96, 1, 1, 1024] for each in found)
-    assert all(each["attributes"] == [(4, 4, 1, 1)] for each in found)
+    assert [launched_kernel["stream"] for launched_kernel in fakes] == [STREAM + 1] * 3 + [0]
+    assert all(launched_kernel["sizes"] == [12, 1, 1, 96, 1, 1, 1024] for launched_kernel in fakes)
+    assert all(launched_kernel["attributes"] == [(4, 4, 1, 1)] for launched_kernel in fakes)
 
 
 @pytest.mark.parametrize("bound", [False, True])

@@ -72,13 +72,13 @@ def test_it_needs_nothing_of_the_repository(wheel, tmp_path, monkeypatch):
 
 
 def test_it_asks_for_few_packages_in_ranges():
-    given = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+    dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "dependencies"
     ]
-    needed = {(r := Requirement(line)).name: r.specifier for line in given}
+    needed = {(r := Requirement(line)).name: r.specifier for line in dependencies}
     assert {*needed} == {"torch", "triton", "cuda-core", "cuda-bindings", "nvidia-cuda-nvrtc"}
     for specifier in needed.values():
-        assert {each.operator for each in specifier} == {">=", "<"}
+        assert {limit.operator for limit in specifier} == {">=", "<"}
 
 
 def test_the_package_may_have_any_name():

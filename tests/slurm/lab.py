@@ -169,10 +169,10 @@ class Lab:
     def _daemon(self, name: str, *command: str) -> None:
         # it ends with the thread that started it, should nobody be left to end it
         words = ("setpriv", "--pdeathsig", "KILL", *command)
-        how = {"env": self.environment, "stdin": subprocess.DEVNULL, "start_new_session": True}
+        settings = {"env": self.environment, "stdin": subprocess.DEVNULL, "start_new_session": True}
         with (self.folder / f"{name}.out").open("ab") as output:
             pipes = {"stdout": output, "stderr": subprocess.STDOUT}
-            self._daemons.append(subprocess.Popen(words, **how, **pipes))
+            self._daemons.append(subprocess.Popen(words, **settings, **pipes))
 
 
 def _fake_gpu(path: Path) -> None:
@@ -183,4 +183,4 @@ def _fake_gpu(path: Path) -> None:
 def _free_ports(count: int) -> list[int]:
     with contextlib.ExitStack() as stack:  # all are open at once
         servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-        return [stack.enter_context(each).getsockname()[1] for each in servers]
+        return [stack.enter_context(server).getsockname()[1] for server in servers]

@@ -53,7 +53,7 @@ def _held() -> bool:
     return False
 
 
-def _note(what: dict) -> None:
+def _note(event: dict) -> None:
     """One whole line, also where several processes write."""
     with VISITS.open("ab", buffering=0) as file:
-        file.write(json.dumps(what).encode() + b"\n")
+        file.write(json.dumps(event).encode() + b"\n")

@@ -73,12 +73,12 @@ class Sweep(runner.Runner):
 
     def times(self) -> dict[str, int]:
         """Each row, as its visit names it -> when it was written."""
-        found = {}
+        statuses = {}
         for path in self.rows():
             variant, _, replicate = path.stem.split(".")
             place = f"{path.parts[-7]}/{path.parts[-2]}/{variant}.{replicate}"
-            found[place] = path.stat().st_mtime_ns
-        return found
+            statuses[place] = path.stat().st_mtime_ns
+        return statuses
 
     def allocations(self) -> list[dict[str, str]]:
         """Its jobs in Slurm, in order."""

@@ -163,8 +163,8 @@ def test_points_of_an_allocation_follow_one_another_on_one_gpu_that_no_other_has
             assert before["end"] <= after["begin"]
         gpu = (visits[0]["node"], visits[0]["gpus"])
         spans.append((gpu, visits[0]["begin"], visits[-1]["end"]))
-    for (gpu, begin, end), (other, other_begin, other_end) in itertools.combinations(spans, 2):
-        assert gpu != other or end <= other_begin or other_end <= begin
+    for (gpu, begin, end), (other_gpu, other_begin, other_end) in itertools.combinations(spans, 2):
+        assert gpu != other_gpu or end <= other_begin or other_end <= begin
 
 
 def test_two_types_end_in_one_report_and_the_second_call_has_nothing_to_do(played):

@@ -14,9 +14,9 @@ def folders(tmp_path):
         rows = []
         for n in (256, 4096, 8192, 16384):
             factor = 1 + 0.015 * number if n == 256 else 1.0
-            given = {"aa_low": 1.001, "aa_ratio": 1.002, "aa_high": 1.003} if n == 4096 else {}
+            columns = {"aa_low": 1.001, "aa_ratio": 1.002, "aa_high": 1.003} if n == 4096 else {}
             time_us = float(synthetic.row(N=n)["time_us"]) * factor
-            rows.append(synthetic.row(N=n, time_us=time_us, measure_sha256="m" * 64, **given))
+            rows.append(synthetic.row(N=n, time_us=time_us, measure_sha256="m" * 64, **columns))
         for row in rows:
             synthetic.write_row(tmp_path / str(number), row)
         cells.append(tmp_path / str(number) / "rows")

@@ -27,8 +27,8 @@ def environment() -> dict[str, str]:
     # The tests' own; the second would give each test a separate server, which is known by these.
     # Those of make would be told to a make that a test calls.
     hidden = ("TRITON_INTERPRET", "PYTEST_CURRENT_TEST", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
-    found = {k: v for k, v in os.environ.items() if k not in hidden}
-    return found | {"PATH": f"{Path(sys.executable).parent}:{found['PATH']}"}
+    values = {k: v for k, v in os.environ.items() if k not in hidden}
+    return values | {"PATH": f"{Path(sys.executable).parent}:{values['PATH']}"}
 
 
 def configure(folder: Path, **change) -> None:
@@ -55,8 +55,8 @@ class Runner:
 
     def __call__(self, *options: str, fails: bool = False) -> str:
         """What Snakemake prints in the copy, where it succeeds, or `fails` in words."""
-        given = {"cwd": self.folder, "env": self.environment(), "fails": fails}
-        return snakemake(*self.mode, *options, **given)
+        settings = {"cwd": self.folder, "env": self.environment(), "fails": fails}
+        return snakemake(*self.mode, *options, **settings)
 
     def start(self, *options: str, words: list[str] | None = None, **more) -> subprocess.Popen:
         """Start what a user types, or the command `words`, in a new session; see `printed`."""
@@ -92,8 +92,8 @@ class Runner:
         """rule -> number of jobs that a run would start now."""
         table = r"^job +count\n-[- ]+\n(.*?)\ntotal"
         lines = re.search(table, self("-n", *options), re.M | re.S)
-        found = re.findall(r"^(\w+) +(\d+)$", lines[1], re.M) if lines else []
-        return {rule: int(count) for rule, count in found}
+        values = re.findall(r"^(\w+) +(\d+)$", lines[1], re.M) if lines else []
+        return {rule: int(count) for rule, count in values}
 
     def edit(self, path: str, old: str, new: str, count: int = -1) -> None:
         file = self.folder / path
@@ -107,5 +107,5 @@ class Runner:
         file.write_text(file.read_text(encoding="utf-8") + "\nCHANGED = True\n", encoding="utf-8")
 
     def rows(self) -> list[Path]:
-        found = (self.folder / "results/rows").rglob("*.csv")
-        return sorted(path for path in found if path.name[0] != ".")
+        values = (self.folder / "results/rows").rglob("*.csv")
+        return sorted(path for path in values if path.name[0] != ".")

@@ -11,13 +11,13 @@ GPUS = ("a100", "h200")
 VARIANTS = ["torch_softmax", "triton_online", "triton_row"]
 
 
-def rows(gpu, **given):
+def rows(gpu, **columns):
     """Yield the rows that a machine with such a GPU would have measured with the current code."""
     (shape,) = TINY["shapes"]
     for variant in VARIANTS:
         point = {"gpu": gpu, "variant": variant, "M": shape["M"]}
         for n in shape["N"]:
-            yield synthetic.row(N=n, **point | synthetic.code_of(variant) | given)
+            yield synthetic.row(N=n, **point | synthetic.code_of(variant) | columns)
 
 
 @pytest.fixture

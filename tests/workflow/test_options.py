@@ -31,9 +31,9 @@ JOBS = {
 @pytest.mark.parametrize("options", [slow(o) if "--omit" in o else o for o in JOBS])
 def test_which_rules_run(finished_sweep, options):
     planned = set(Runner(finished_sweep[0]).jobs(*options.split()))
-    rules, others = map(str.split, JOBS[options])
+    rules, unchanged = map(str.split, JOBS[options])
     assert planned >= set(rules)
-    assert not planned & set(others)
+    assert not planned & set(unchanged)
 
 
 def test_another_directory_has_all_that_is_made_and_may_have_keys_of_its_own(project, tmp_path):

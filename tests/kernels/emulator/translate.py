@@ -92,8 +92,8 @@ def translated(source: Path) -> str:
     text = re.sub(dynamic, r"uint4* \1 = current->block->dynamic.data();", text)
     numbers = iter(range(1000))
 
-    def shared(found: re.Match) -> str:
-        kind, name, size = found.groups()
+    def shared(match: re.Match) -> str:
+        kind, name, size = match.groups()
         alias = f"using {name}_type = {kind}{size}; "
         return f"{alias}{name}_type& {name} = shared_variable<{name}_type>({next(numbers)});"
 

@@ -93,9 +93,9 @@ def code_paths(gpu: GpuProperties, *families: str) -> list[Launch]:
         every = itertools.product(sorted(kernels.ops(variant)), (TOUCHING, APART), COLUMNS, dtypes)
         for op, layout, cols, (dtype, out_dtype) in every:
             pair = (out_dtype, dtype) if out_dtype and op in BACKWARD else (dtype, out_dtype)
-            if each := _launch(variant, op, *pair, cols, layout, gpu):
-                key = variant, op, layout, out_dtype, code_path(each.plan)
-                reached.setdefault(key, {}).setdefault(pair, each)
+            if tensor := _launch(variant, op, *pair, cols, layout, gpu):
+                key = variant, op, layout, out_dtype, code_path(tensor.plan)
+                reached.setdefault(key, {}).setdefault(pair, tensor)
     each_way = (list(by_dtype.values()) for by_dtype in reached.values())
     return [ways[number % len(ways)] for number, ways in enumerate(each_way)]
 
@@ -145,13 +145,13 @@ def problem_of(launch: Launch, device: torch.device | str = "cuda", run=None) ->
     # values that both dtypes have, so that only the output is rounded
     drawn_as = min(out_dtype, launch.dtype, key=lambda dtype: dtype.itemsize)
     drawn = inputs.draw_for(launch.op, "normal", drawn_as, *size, 1, torch.device("cpu"))
-    read = (each.to(launch.dtype) for each in drawn)
-    views = [placed(each, *at) for each, at in zip(read, itertools.cycle(read_at))]
+    read = (tensor.to(launch.dtype) for tensor in drawn)
+    views = [placed(tensor, *place) for tensor, place in zip(read, itertools.cycle(read_at))]
     views += [placed(torch.full(size, GUARD, dtype=out_dtype), *out_at)]
-    given = [moved(view, device) for view in views]
-    y = moved(run(*given), "cpu")
-    wrong = problem(y, [each.to(out_dtype) for each in drawn], launch.op)
-    kept = [torch.equal(a._base.cpu(), b._base) for a, b in zip(given, views, strict=True)]
+    moved_views = [moved(view, device) for view in views]
+    y = moved(run(*moved_views), "cpu")
+    wrong = problem(y, [tensor.to(out_dtype) for tensor in drawn], launch.op)
+    kept = [torch.equal(a._base.cpu(), b._base) for a, b in zip(moved_views, views, strict=True)]
     y.fill_(GUARD)
     if wrong is None and not all(kept[:-1]):
         return "the input was changed"

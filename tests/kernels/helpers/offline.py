@@ -45,17 +45,17 @@ def compiled(launches: str, arch: int = 90) -> list[tuple]:
     return [(job, name, bytes.fromhex(cubin)) for job, name, cubin in loaded]
 
 
-def dumped(cubin: bytes, what: str) -> str:
+def dumped(cubin: bytes, option: str) -> str:
     """Return what cuobjdump prints of machine code."""
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         Path(file.name).write_bytes(cubin)
-        return subprocess.check_output([CUOBJDUMP, what, file.name], text=True, encoding="utf-8")
+        return subprocess.check_output([CUOBJDUMP, option, file.name], text=True, encoding="utf-8")
 
 
 def resources(cubin: bytes) -> dict[str, tuple[int, int]]:
     """Return each function's registers and bytes of local memory, as cuobjdump reads them."""
-    found = re.findall(r"Function (\w+):\s*REG:(\d+) STACK:(\d+)", dumped(cubin, "-res-usage"))
-    return {name: (int(registers), int(stack)) for name, registers, stack in found}
+    usages = re.findall(r"Function (\w+):\s*REG:(\d+) STACK:(\d+)", dumped(cubin, "-res-usage"))
+    return {name: (int(registers), int(stack)) for name, registers, stack in usages}
 
 
 class AbsentGPU:

@@ -41,12 +41,12 @@ def run_shard(shard: int) -> None:
     from kernels.cuda.launch import gpu_info
     from tests.kernels.helpers.launches import code_paths, problem_of
 
-    for each in code_paths(gpu_info(0), "contributed")[shard::SHARDS]:
+    for code_path in code_paths(gpu_info(0), "contributed")[shard::SHARDS]:
         try:
-            problem = problem_of(each)
+            problem = problem_of(code_path)
         except Exception as error:
-            problem = f"{each}: {error!r}".partition("\n")[0]
-        print(f"launched {each.plan.source.stem}: {problem or 'right'}", flush=True)
+            problem = f"{code_path}: {error!r}".partition("\n")[0]
+        print(f"launched {code_path.plan.source.stem}: {problem or 'right'}", flush=True)
 
 
 def run_broken(tool: str) -> None:
@@ -68,20 +68,23 @@ def compile_all() -> None:
 
     gpu = gpu_info(0)
     arch = "sm_{}{}".format(*gpu.capability)
-    wanted = {(each.plan.source, each.plan.kernel) for each in code_paths(gpu, "contributed")}
+    sources = {
+        (code_path.plan.source, code_path.plan.kernel)
+        for code_path in code_paths(gpu, "contributed")
+    }
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(len(os.sched_getaffinity(0)), context) as pool:
-        for each in wanted:  # a kernel that does not compile is reported by its launch
-            pool.submit(nvrtc.build_once, *each, arch)
+        for code_path in sources:  # a kernel that does not compile is reported by its launch
+            pool.submit(nvrtc.build_once, *code_path, arch)
 
 
 def under(tool: str, job: str) -> str:
     """Return what a process of this module prints under a tool, after its exit code."""
     module = [sys.executable, "-m", "tests.kernels.helpers.sanitize", "--job", job]
     command = [SANITIZER, "--tool", tool, *OPTIONS, *module]
-    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "cwd": ROOT}
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "cwd": ROOT}
     try:
-        done = subprocess.run(command, env=os.environ | ENVIRONMENT, timeout=TIMEOUT_S, **both)
+        done = subprocess.run(command, env=os.environ | ENVIRONMENT, timeout=TIMEOUT_S, **streams)
     except subprocess.TimeoutExpired as late:
         return f"exit code none after {TIMEOUT_S} s\n{late.stdout}"
     return f"exit code {done.returncode}\n{done.stdout}"
