@@ -13,7 +13,7 @@ from measure import ROOT
 
 T = TypeVar("T")
 
-PATIENCE_S = 150  # for what must happen soon; a busy machine takes its time to load torch
+PATIENCE_S = 150  # Seconds until what must happen soon; a busy machine takes its time to load torch
 ASKED = ("environ", "status", "cmdline", "ppid")
 
 

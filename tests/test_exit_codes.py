@@ -11,7 +11,7 @@ from measure import ROOT
 from tests.analysis import synthetic
 
 WRONG = "def softmax(x, out=None):\n    return x.clone()\n"
-# what is called -> its exit code; {folder} has a wrong kernel and a folder where a row cannot be
+# Command -> its exit code; {folder} has a wrong kernel and a folder where a row cannot be
 COMMANDS = {
     "-m measure point --M 2 --N 3 --kernel {folder}/wrong.py --output {folder}/row.csv": 0,
     "-m measure point --M 2 --N 0 --output {folder}/row.csv": 2,

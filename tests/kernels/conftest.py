@@ -15,7 +15,7 @@ def exclusive_gpu_memory(tmp_path_factory):
     with (tmp_path_factory.getbasetemp().parent / "large.lock").open("w", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-        torch.cuda.empty_cache()  # what torch would keep is the next test's, in another process
+        torch.cuda.empty_cache()  # torch would keep it for the next test, in another process
 
 
 @pytest.fixture(autouse=True)

@@ -49,7 +49,7 @@ def test_a_border_belongs_to_the_shorter_rows():
 
 
 def test_a_config_that_refuses_a_row_leaves_it_to_the_next():
-    old = problem(16_385, gpu=GPUS["sm_80"])  # whose blocks cannot share a row
+    old = problem(16_385, gpu=GPUS["sm_80"])  # their blocks cannot share a row
     *refused, taken = frontier.choices(old.cols, 4)
     assert refused[0] == "frontier_rows__k4w8"
     for variant in refused:
@@ -101,7 +101,7 @@ def test_the_batch_never_chooses_the_kernel(dtype):
     for cols in [64, 72, 601, 1500, 4096, 5001, 8320, 33_001, 131_072, 262_143, 5_000_001]:
         plans = [chosen(cols, dtype, rows=rows, pack=pack) for rows in (1, 999) for pack in (0, 1)]
         assert len({division(p) for p in plans}) == 1
-        if not plans[0].row_blocks:  # whose kernel has a hint to the cache, which M decides
+        if not plans[0].row_blocks:  # M decides about a hint to the cache in these kernels.
             assert [p.kernel for p in plans[:2]] == [p.kernel for p in plans[2:]]
 
 

@@ -16,25 +16,26 @@ from tests.kernels.helpers import launches
 from tests.kernels.helpers.offline import dumped, resources
 from tests.kernels.helpers.variants import CONTRIBUTED, CUDA, DTYPES, FRONTIER
 
-REGISTERS_PER_BLOCK = 65536  # of every compute capability from 5.3 on
+REGISTERS_PER_BLOCK = 65536  # Registers of every compute capability from 5.3 on.
 # N at which the kernels of OneFlow and FasterTransformer take each of their configs. Beyond 1024 a
 # config no longer depends on N; up to 1024 a lane has 1 to 32 columns, in packs of 1, 2 or 4.
 SHORT = [1, 3, 16, 31, 64, 128, 782, 1022, 1023, 1024, 1025]
-# Of the frontier's, which have an instance for every number of vectors, warps and blocks: units
+# Lengths for the frontier, which has an instance for every number of vectors, warps and blocks: units
 # of each size, a warp's row, blocks of few and of many warps, clusters of each size, the whole GPU.
 LONG = [6, 33, 64, 100, 256, 384, 781, 1024, 3000, 8320, 16384, 50257, 65536, 262144, 2**20]
 # One for each of the frontier's kernels that its rule picks: packed, short, rows, staged, spread,
 # and spread in tiles; of even lengths aligned and unaligned rows.
 FEW = [33, 256, 16384, 100_003, 2**20, 2**23]
 OURS = ["frontier", "cuda_backward"]
-TUNED = "sm_90"  # where every config is compiled; elsewhere what the frontier picks, and defaults
+# Every config is compiled for this GPU; for others those that the frontier picks, and defaults.
+TUNED = "sm_90"
 # Long unaligned rows in log-softmax: all the warps that fit are worth more on an H100.
 SPILLS = re.compile(
     r"frontier_spread<(float, OnlineLogSoftmax, 8, 1, \d, 80|"
     r"(BFloat16|Half), OnlineLogSoftmax, 4, 2, \d, 64), true, false, \d>"
 )
 SPILLED_BYTES = 8
-WIDTH = {2: "U16", 4: "", 8: "64", 16: "128"}  # of an access to global memory, in SASS
+WIDTH = {2: "U16", 4: "", 8: "64", 16: "128"}  # Accesses to global memory, in SASS.
 
 
 def wanted(names, dtype, arch, columns, narrow=None) -> dict[tuple[Path, str], int]:

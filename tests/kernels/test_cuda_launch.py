@@ -58,7 +58,7 @@ def test_threads_that_never_used_the_gpu_may_call(device):
     for _ in range(3):
         out.zero_()
         torch.cuda.synchronize()
-        # with out: torch itself does nothing in the thread that would need the GPU
+        # given out, torch itself does nothing in the thread that would need the GPU
         thread = threading.Thread(target=softmax, args=(x, out))
         thread.start()
         thread.join()

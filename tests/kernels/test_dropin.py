@@ -59,7 +59,7 @@ OF_TORCH = {
     "two dtypes": lambda f, x: torch._softmax_backward_data(x, x.double(), 1, torch.float64),
 }
 CALLS_OF_TORCH = [(name, False) for name in OF_TORCH]
-# where torch casts first, its replaced operator gets float32
+# torch casts first, so its replaced operator gets float32
 CALLS_OF_TORCH += [(name, True) for name in OF_TORCH if "to float32" not in name]
 
 
@@ -269,7 +269,7 @@ def test_a_launch_in_triton_is_known_too(dim, launches, device, monkeypatch):
             found.append((y.detach(), *torch.autograd.grad(y, x, g)))
         assert all(map(torch.equal, *found))
         assert_right(y.detach(), x.detach().to(out_dtype), dim, "softmax")
-    sizes = [len(noted) > 4 for noted in launches]  # of a launch that was made anew
+    sizes = [len(noted) > 4 for noted in launches]  # sizes of a launch that was made anew
     assert sizes == [True, True, False, False] * 3
 
 

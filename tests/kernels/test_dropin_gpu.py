@@ -148,7 +148,9 @@ def test_a_repeated_launch_gives_the_same_bits(cols, launches, device):
     assert len(launches) == 5
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])  # of x; the result is float32
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.bfloat16]
+)  # x has it; the result is float32
 def test_a_repeated_step_gives_the_same_bits(dtype, launches, device):
     """Forward and backward, also on another stream and in a graph."""
     x = torch.randn(4, 8192, device=device).to(dtype).requires_grad_()

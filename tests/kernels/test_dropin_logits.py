@@ -256,7 +256,7 @@ def test_tensors_of_another_device_are_refused(name):
     tensors = {"index": index, "row_mask": index} | {name: index.cpu()}
     with pytest.raises(ValueError, match=f"{name} is on cpu, and the logits on cuda:0"):
         token_log_probs(x, **tensors)
-    temperature = torch.tensor(0.7)  # of a CPU: one number
+    temperature = torch.tensor(0.7)  # one number on a CPU
     torch.testing.assert_close(
         token_log_probs(x, index, temperature=temperature),
         token_log_probs(x, index, temperature=0.7),

@@ -30,7 +30,7 @@ GRADIENTS = {function.name: function.gradient for function in FUNCTIONS}
 # one tile, columns in several, all of them with parts that are masked. Chunks are tested below.
 SHAPES = [((7,), 0), ((2, 3, 4, 33), 3), ((2, 33_000), -1), ((6, 5), 0), ((2, 40, 3, 11), 1)]
 SHAPES += [((300, 37), 0), ((2, 2100, 3), -2), ((3, 5, 1), 1), ((1, 1), 0)]
-# Of torch's gradients, for which it rounds y, too.
+# Tolerance of torch's gradients, for which it rounds y, too.
 LOOSE = {torch.float16: {"rtol": 5e-3, "atol": 5e-3}, torch.bfloat16: {"rtol": 0.05, "atol": 0.05}}
 
 
@@ -144,7 +144,7 @@ def test_through_another_dtype(op, narrow, launches, device):
 def test_infinities_and_nan_as_torch_has_them(op, n, inner, launches, device):
     torch.manual_seed(4)
     x = special_rows(8, n, inner, device=device)
-    x[4, 0, 0] = torch.nan  # in one column, where there are several
+    x[4, 0, 0] = torch.nan  # one column of several
     x = x.squeeze(2) if inner == 1 else x
     gradients = []
     for module in (kernels, torch):
@@ -187,7 +187,7 @@ def test_a_result_that_was_changed_is_noticed(launches, device):
         (torch.float32, torch.float32, 191, False),  # no multiple of 16 bytes
         (torch.float32, torch.bfloat16, 191, False),
         (torch.float32, torch.bfloat16, 193, True),
-        (torch.bfloat16, torch.float32, 513, False),  # which no kernel in CUDA C++ takes
+        (torch.bfloat16, torch.float32, 513, False),  # no kernel in CUDA C++ takes it
         (torch.bfloat16, torch.bfloat16, 385, True),
         (torch.bfloat16, torch.bfloat16, 513, True),
         (torch.bfloat16, torch.bfloat16, 2**22, False),  # cuda_backward returns False

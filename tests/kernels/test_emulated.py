@@ -113,14 +113,16 @@ def test_a_gradient_in_16_bits_is_that_of_float32_rounded_once(cols, op, emulate
         assert torch.equal(emulated.run(cuda_backward.plan, views_at, dx, "log" in op), expected)
 
 
-@pytest.mark.parametrize("cols", [3, 13, 101, 201, 500, 701])  # of 1, 1, 8, 16, 32 and 64 lanes
+@pytest.mark.parametrize(
+    "cols", [3, 13, 101, 201, 500, 701]
+)  # rows of 1, 1, 8, 16, 32 and 64 lanes
 def test_a_small_matrix_has_the_bits_of_a_large_one(cols, emulated):
     """More lanes share a row, and its elements do not pass through shared memory."""
     x, found = torch.randn(9, cols), []
     for config, direct in (("k20", 1), ("k20s", 0)):
         plan = functools.partial(frontier_packed.plan, config=config)
         assert plan(Problem(x.dtype, *x.shape, 1, False, SMALL))[0].extra_args == (direct,)
-        for start, out_start in ((0, 0), (1, 3)):  # of rows that touch: elements inside a vector
+        for start, out_start in ((0, 0), (1, 3)):  # rows that touch: elements inside a vector
             out = placed(torch.zeros_like(x), out_start, 0)
             found.append(emulated.run(plan, (placed(x, start, 0),), out))
     assert problem(found[0], (x,), "softmax") is None

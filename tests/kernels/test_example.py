@@ -17,7 +17,7 @@ APART = {torch.float32: 1e-4, torch.bfloat16: 0.05}
 def test_same_loss_and_gradients(example, dtype, launches, device, monkeypatch):
     if example == "hugging_face":
         pytest.importorskip("transformers")
-    monkeypatch.syspath_prepend(ROOT / "examples")  # as for a script
+    monkeypatch.syspath_prepend(ROOT / "examples")  # a script finds it so
     compare = runpy.run_path(str(ROOT / "examples" / f"{example}.py"))["compare"]
     torchs, ours = (line.strip("| ").split(" | ") for line in compare(device.type, dtype))
     assert (torchs[0], ours[0]) == ("torch", "kernels")

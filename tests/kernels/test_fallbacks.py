@@ -145,7 +145,7 @@ def test_a_program_that_makes_errors_of_warnings_still_runs(
         assert_right(kernels.softmax(x, -1), x, -1, "softmax")
 
 
-# What stands between a call and its launch, in turn -> (owner, attribute, what fails instead)
+# Steps between a call and its launch, in turn -> (owner, attribute, what fails instead)
 REFUSED = lambda *_: int(driver.CUresult.CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)  # noqa: E731
 STEPS = {
     "compile": (launch, "build_once", failing()),
@@ -186,7 +186,7 @@ def test_a_failure_at_any_step_on_a_gpu(
     owner, name, replacement = STEPS[step]
     # the backward in CUDA C++ needs rows that a cluster holds
     x = torch.randn(3, SPREAD if step in OF_WORKSPACES else 100_001, device=device)
-    answers("softmax", x, "function")  # what Triton and torch compile is not the subject
+    answers("softmax", x, "function")  # code that Triton and torch compile is not the subject
     operation._failed.clear()
     forget_launches()
     launch._loaded.clear()

@@ -30,7 +30,7 @@ PAIRS = [
     for op in operations.names()
     if op in kernels.ops(name)
 ]
-# Those that write a matrix, into which a row can be placed anywhere.
+# Operations that write a matrix, into which a row can be placed anywhere.
 WRITING = [(name, op) for name, op in PAIRS if operations.load(op).outputs[0].is_matrix]
 every, every_writing = (
     pytest.mark.parametrize(("name", "op"), [of_name(*pair) for pair in pairs])
@@ -44,7 +44,10 @@ COLUMNS = [
     1025,  # more than a warp's registers hold
     4099,  # more than a tile of triton_online, which ends within its second tile
 ]
-LONG = [16384, 20000]  # of the backward: triton_backward's longest block, and tiles; clusters
+LONG = [
+    16384,
+    20000,
+]  # lengths of the backward: triton_backward's longest block, and tiles; clusters
 MORE = [2, 3, 17, 31, 32, 127, 129, 781, 1000, 1023, 1024, 2500, 4096, 16385]
 
 
@@ -85,7 +88,7 @@ def test_any_number_of_columns(name, op, dtype, columns, device):
     inexact = on_cpu and (name, op) == ("torch_softmax", "log_softmax")
     truncates = on_cpu and "triton" in kernels.packages(name) and dtype == torch.bfloat16
     for cols in columns + LONG * ("backward" in op):
-        for rows in (3, 4):  # where M is even, cuda_oneflow_warp has two rows at once
+        for rows in (3, 4):  # cuda_oneflow_warp takes two rows at once if M is even
             read = inputs.draw_for(op, "normal", dtype, rows, cols, cols, device)
             if refused(name, read[0]) or (y := output_of(name, op, read)) is None:
                 continue
@@ -135,7 +138,7 @@ def test_infinities_and_nan_as_torch_has_them(name, op, cols, device):
         read = (special_rows(8, cols, device=device),)
     if refused(name, read[0]) or (y := output_of(name, op, read)) is None:
         pytest.skip(f"{name} does not take rows of {cols}")
-    assert variants.problem(y, read, op) is None  # so NaN is where it is in float64
+    assert variants.problem(y, read, op) is None  # NaN is where it is in float64
     if "backward" in op:
         assert y[1:3].isnan().all()
         assert y[3:].isfinite().all()

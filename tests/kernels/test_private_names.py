@@ -8,7 +8,7 @@ from tests.processes import run_code
 
 FOLDERS = "kernels/dropin", "kernels/cuda", "kernels"
 SOURCES = [path for folder in FOLDERS for path in (ROOT / folder).glob("*.py")]
-# In each process one name is missing from the beginning, as in another version of torch.
+# One name is missing in each process from the beginning, as in another version of torch.
 CODE = """
 import json, os, pkgutil, sys, traceback, types
 os.environ["TRITON_INTERPRET"] = "1"

@@ -14,7 +14,7 @@ from measure import ROOT
 from tests.kernels.helpers import launches, sanitize
 from tests.kernels.helpers.variants import DTYPES
 
-# As compute-sanitizer words it.
+# Words of compute-sanitizer.
 MEMCHECK = """exit code 66
 ========= COMPUTE-SANITIZER
 launched frontier_rows: right

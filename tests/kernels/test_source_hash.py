@@ -45,7 +45,7 @@ OTHER = [  # code
     ("a.py", "import torch", "import numpy"),
     ("a.py", "# no comment", "# still none"),  # inside a string
     ("a.py", "# neither", "# nor this"),  # nor there, in single quotes
-    ("a.py", "A string in", "A text in"),  # which is no docstring
+    ("a.py", "A string in", "A text in"),  # this is no docstring
     ("a.py", "    return", "return"),  # indentation
     ("a.py", "['a']", "['b']"),
     ("a.cu", "WIDTH 4", "WIDTH 8"),

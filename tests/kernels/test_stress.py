@@ -25,7 +25,7 @@ PUBLISHES = {  # header -> the beginning of a function's only line that makes a 
     "cluster.cuh": "  if constexpr (sizeof(State) == 4) {",
     "grid_workspace.cuh": "    const Tagged published",
 }
-# Of each kernel whose blocks share a row: a cluster of few blocks, one of many, the whole GPU.
+# Configs of kernels whose blocks share a row: a cluster of few blocks, one of many, the whole GPU.
 CASES = [
     ("frontier_spread__k4w8", "softmax", torch.float32, 40_001, 40),
     ("frontier_spread__k8w8", "log_softmax", torch.bfloat16, 2**20, 7),

@@ -26,7 +26,7 @@ def read(config: int, parameters: int, count: int) -> dict:
     addresses = struct.unpack(f"{count}Q", ctypes.string_at(parameters, 8 * count))
     begins = [attributes + 72 * number for number in range(attribute_count)]
     return {
-        "sizes": sizes,  # of the grid, of a block, of shared memory
+        "sizes": sizes,  # sizes of the grid, a block, shared memory
         "stream": stream,
         "attributes": [struct.unpack("I4x3I", ctypes.string_at(begin, 20)) for begin in begins],
         "arguments": [struct.unpack("q", ctypes.string_at(address, 8))[0] for address in addresses],

@@ -18,7 +18,7 @@ from tests.processes import run
 
 KERNELS = ROOT / "kernels"
 CORPUS = "published", "peers", "contributed", "registry"
-HUGGING_FACES = "kernels==0.17.2"  # of the same name as the folder; transformers imports it
+HUGGING_FACES = "kernels==0.17.2"  # named like the folder; transformers imports it
 TESTED = ["dropin", "dropin_gpu", "dropin_logits", "dropin_torch", "dropin_values", "replace"]
 
 

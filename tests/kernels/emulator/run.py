@@ -73,7 +73,7 @@ CHECK_WORKSPACE = """
 """
 SMALL = GPUS["sm_90"]._replace(sm_count=4)  # on which a row is soon all blocks
 HERE = Path(__file__).parent
-_folder: Path  # of what is compiled
+_folder: Path  # the folder of compiled code
 
 
 def keep_in(folder: Path) -> None:

@@ -15,7 +15,7 @@ VEC_MAX = """
   }}
   return made;
 """
-# Of a function, its head and the body that it gets: all that have PTX in them.
+# Head of a function -> the body that it gets: all that have PTX in them.
 BODIES = {
     "inline float to_float(Half x)": "_Float16 y; std::memcpy(&y, &x.bits, 2); return y;",
     "inline void from_float(Half& y, float x)": (

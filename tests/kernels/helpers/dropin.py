@@ -16,10 +16,10 @@ OTHERS = [kind for kind in itertools.product(OPS, DTYPES) if kind not in KINDS]
 kinds = pytest.mark.parametrize(
     ("op", "dtype"), [*KINDS, *(slow(*kind) for kind in OTHERS)], ids=str
 )
-# Of the largest term: a few round-offs of the dtype, twice as many where Triton's interpreter
-# truncates.
+# Tolerance relative to the largest term: a few round-offs of the dtype, twice as many where
+# Triton's interpreter truncates.
 TOLERANCE = {torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 2e-2}
-# for what lies outside the kernels, where an operation is but a name
+# Tests outside of the kernels take these, for which an operation is but a name.
 one_op = pytest.mark.parametrize("op", [OPS[0], slow(OPS[1])])
 
 

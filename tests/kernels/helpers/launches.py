@@ -16,16 +16,16 @@ from kernels.registry import discover, source_scan
 from measure import inputs
 from tests.kernels.helpers.variants import CONTRIBUTED, DTYPES, OWN_FAMILIES, in_family, problem
 
-# In ascending order: the first that reaches a code path is taken. Lengths of one element; of a part
-# of a warp; around the limits of a warp, a block, a cluster, shared memory, all registers.
+# Lengths in ascending order: the first that reaches a code path is taken. One element; a part of
+# a warp; around the limits of a warp, a block, a cluster, shared memory, all registers.
 COLUMNS = [1, 2, 3, 16, 31, 33, 64, 100, 256, 781, 1024, 1025, 2101, 4096, 5001, 8320, 12_291]
 COLUMNS += [16_384, 20_000, 33_001, 40_001, 60_001, 65_536, 140_000, 300_001, 2**20, 2**21 + 8]
 COLUMNS += [2**22 + 1, 2**23]
 # (elements before the first row, from row to row beyond N) of x or g, of y and of the output: rows
 # that touch, and rows that begin anywhere in a vector
 TOUCHING, APART = ((0, 0),) * 3, ((1, 2), (4, 5), (2, 3))
-# What `make test` runs: configs differ in numbers only, so one of each kernel, and the one that
-# computes exps again. An operation is a kernel's last line, so each layout has one.
+# Variants that `make test` runs: configs differ in numbers only, so one of each kernel, and the one
+# that computes exps again. An operation is a kernel's last line, so each layout has one.
 CHOSEN = ["packed__k20", "rows__k4w16", "rows__k8w8r", "short__u1", "spread__k8w8", "staged__k4w16"]
 CHOSEN = [*(f"frontier_{config}" for config in CHOSEN), "cuda_backward"]
 BACKWARD = "softmax_backward", "log_softmax_backward"
@@ -44,7 +44,9 @@ class Launch(NamedTuple):
     dtype: torch.dtype
     rows: int
     cols: int
-    layout: tuple[tuple[int, int], ...]  # of each matrix that is read, in turn, and of the output
+    layout: tuple[
+        tuple[int, int], ...
+    ]  # Places of each matrix that is read, in turn, and of the output.
     plan: LaunchPlan | None = None
     out_dtype: torch.dtype | None = None  # the output's, where it is not ``dtype``
 

@@ -19,7 +19,7 @@ import kernels
 import operations
 from tests.processes import run_code
 
-# From NVIDIA's compute capability table: shared memory a block may use, registers, warps.
+# Limits in NVIDIA's compute capability table: shared memory a block may use, registers, warps.
 SHARED_BYTES = {80: 163 * 1024, 90: 227 * 1024}
 CUOBJDUMP = Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump"
 LAUNCH = """
