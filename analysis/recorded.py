@@ -68,10 +68,10 @@ def _refuse_another_model(table: list[Row], folder: Path) -> None:
     """Raise InputError if the folder has rows of another model of GPU, which would be lost."""
     models = {row["gpu_name"] for row in table}
     for path in sorted(folder.glob("*.csv")):
-        if others := {row["gpu_name"] for row in row_files.read_rows(path)} - models:
+        if strangers := {row["gpu_name"] for row in row_files.read_rows(path)} - models:
             raise InputError(
-                f"{path} is of {min(others)!r}, and the new rows are of {min(models)!r}: give the "
-                "models two short names in measure/device/gpus.py, or remove the folder"
+                f"{path} is of {min(strangers)!r}, and the new rows are of {min(models)!r}: give "
+                "the models two short names in measure/device/gpus.py, or remove the folder"
             )
 
 
@@ -165,14 +165,14 @@ def _check_folder(folder: Path) -> str:
 
 def _sweeps(folder: Path) -> list[str]:
     """Return the sweeps of a folder. Raises InputError unless it has exactly their three files."""
-    here = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    sweeps = sorted({name.partition(".")[0] for name in here})
-    wanted = {f"{sweep}{suffix}" for sweep in sweeps for suffix in SUFFIXES}
+    present = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    sweeps = sorted({name.partition(".")[0] for name in present})
+    expected = {f"{sweep}{suffix}" for sweep in sweeps for suffix in SUFFIXES}
     if not sweeps:
         raise InputError(f"{folder}: nothing recorded there; `make record` writes such a folder")
-    for name in sorted(here ^ wanted):
+    for name in sorted(present ^ expected):
         fault = "not a file of a recorded sweep; remove it"
-        fault = "missing; `make record` writes it" if name in wanted else fault
+        fault = "missing; `make record` writes it" if name in expected else fault
         raise InputError(f"{folder / name}: {fault}")
     return sweeps
 
@@ -208,15 +208,15 @@ def _check_samples(path: Path, part: list[Row]) -> None:
     except ValueError as error:
         raise InputError(f"{path}: not numbers ({error}); measure it again") from error
     own = lines[lines["series"] == "variant"].groupby(list(schema.IDENTITY))["time_us"]
-    known = own.agg(["size", "median"]).to_dict("index")
+    unmatched = own.agg(["size", "median"]).to_dict("index")
     for row in part:
         identity = tuple(row[name] for name in schema.IDENTITY)
-        found = known.pop(identity, {"size": 0, "median": math.nan})
+        sample_facts = unmatched.pop(identity, {"size": 0, "median": math.nan})
         size, us = int(row["n_samples"] or 0), float(row["time_us"] or "nan")
-        is_near = abs(found["median"] - us) <= ABSOLUTE_US + RELATIVE * us
-        if found["size"] != size or ((size or row["time_us"]) and not is_near):
-            here = f"{found['size']} samples of median {found['median']} µs"
-            said = f"{' '.join(identity)}: {here}, the row says {size} of {us}"
+        is_near = abs(sample_facts["median"] - us) <= ABSOLUTE_US + RELATIVE * us
+        if sample_facts["size"] != size or ((size or row["time_us"]) and not is_near):
+            samples_text = f"{sample_facts['size']} samples of median {sample_facts['median']} µs"
+            said = f"{' '.join(identity)}: {samples_text}, the row says {size} of {us}"
             raise InputError(f"{path}: {said}; measure it again")
-    if known:
-        raise InputError(f"{path}: {' '.join(next(iter(known)))}: samples of no row")
+    if unmatched:
+        raise InputError(f"{path}: {' '.join(next(iter(unmatched)))}: samples of no row")

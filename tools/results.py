@@ -41,19 +41,19 @@ def recorded() -> pd.DataFrame:
 
 def summary(rows: pd.DataFrame) -> str:
     """Return what `frontier` wins and loses over all recorded sizes, and the claims' count."""
-    ranks, found = ranking.rank_variants(rows), findings(rows)
+    ranks, verdicts_by_gpu = ranking.rank_variants(rows), findings(rows)
     over_torch = _over_torch(ranks, order(rows))
 
-    def share(of: pd.DataFrame) -> str:
-        met = "met" if of["met"].mean() >= goals.SHARE else "missed"
-        reach = f"{of['met'].sum()} of {len(of)}, {met}, {furthest(of, 'the furthest ')}"
-        return reach if len(of) else ABSENT
+    def share(sizes: pd.DataFrame) -> str:
+        met = "met" if sizes["met"].mean() >= goals.SHARE else "missed"
+        reach = f"{sizes['met'].sum()} of {len(sizes)}, {met}, {furthest(sizes, 'the furthest ')}"
+        return reach if len(sizes) else ABSENT
 
     def facts(gpu: str) -> list[str]:
         own, part = ranks[ranks["gpu"] == gpu], rows[rows["gpu"] == gpu]
         reached = goals.reached(own)
         wrong = part.loc[part["status"] == "incorrect", "variant"]
-        verdicts = found.loc[found["gpu"] == gpu, "verdict"]
+        verdicts = verdicts_by_gpu.loc[verdicts_by_gpu["gpu"] == gpu, "verdict"]
         return [
             over_torch[gpu],
             _eager(own),
@@ -73,8 +73,8 @@ def summary(rows: pd.DataFrame) -> str:
         "Published claims in float32",
     )
     of_gpus = ([f"{gpu.upper()} {fact}" for fact in facts(gpu)] for gpu in order(rows))
-    each = zip(heads, zip(*of_gpus, strict=True), strict=True)
-    return bullets(f"{head}: {'; '.join(texts)}." for head, texts in each)
+    pairs = zip(heads, zip(*of_gpus, strict=True), strict=True)
+    return bullets(f"{head}: {'; '.join(texts)}." for head, texts in pairs)
 
 
 def _eager(ranks: pd.DataFrame) -> str:
@@ -140,16 +140,16 @@ def peers(rows: pd.DataFrame) -> str:
     """Return the speed of each peer over torch, a line for each point of the first GPU, and GPU."""
     lines, gpus = [], order(rows)
     ranks = ranking.rank_variants(rows[rows["sweep"] == "peers"])
-    shown = [each for each in PEERS if each in set(ranks["variant"])]
+    shown = [peer for peer in PEERS if peer in set(ranks["variant"])]
     for (dtype, m, n), points in ranks.groupby(["dtype", "M", "N"]):
         if gpus[0] not in set(points["gpu"]):
             continue
         for gpu in gpus:
             by = points[points["gpu"] == gpu].set_index("variant", drop=False)
-            cells = [_cell(by.loc[each]) if each in by.index else "" for each in shown]
+            cells = [_cell(by.loc[peer]) if peer in by.index else "" for peer in shown]
             if any(cells):
                 lines.append([f"{m}x{n}", dtype, gpu.upper(), *cells])
-    heads = ["M x N", "dtype", "GPU", *(f"`{each}`" for each in shown)]
+    heads = ["M x N", "dtype", "GPU", *(f"`{peer}`" for peer in shown)]
     return f"{table(heads, lines, 'points')}\n\n{NOTE}"
 
 
@@ -163,7 +163,7 @@ def backward(rows: pd.DataFrame) -> str:
             part = part[part["M"] * part["N"] > 10**8]
             torch = frame.is_baseline(part)
             best = part[~torch].groupby(["dtype", "N"])["of_copy"].first()
-            n, dtype = (best.index.get_level_values(each) for each in ("N", "dtype"))
+            n, dtype = (best.index.get_level_values(level) for level in ("N", "dtype"))
             aligned, long = n * dtype.map(ITEMSIZE) % 16 == 0, n > 65536
             shares = {
                 "up to N = 65536": best[aligned & ~long],

@@ -137,8 +137,8 @@ class Evidence:
     def speed_ratio(self, fast: str, slow: str, n: int) -> Estimate:
         """Return how many times faster `fast` is than `slow` at `n`; NoDataError if unknown."""
         speeds = self._speed(fast, n), self._speed(slow, n)
-        others = {fast, slow} - {self.protocol.baseline}
-        boards = {self.rows[name, n]["gpu_uuid"] for name in others}
+        rivals = {fast, slow} - {self.protocol.baseline}
+        boards = {self.rows[name, n]["gpu_uuid"] for name in rivals}
         if len(boards) > 1:
             raise NoDataError(f"{fast} and {slow} were timed on two boards at N = {n}")
         self.used |= {(fast, n), (slow, n)}

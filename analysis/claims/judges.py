@@ -111,12 +111,12 @@ def _share(evidence: Evidence, sides: dict[int, str], as_claimed: str, otherwise
 
 def _over_others(evidence: Evidence, n: int) -> list[Estimate]:
     """Return the speed of fused over each other version that is timed at `n`."""
-    others = [name for name in evidence.protocol.variants if name != "triton_fused"]
+    rivals = [name for name in evidence.protocol.variants if name != "triton_fused"]
     fused = evidence.rows.get(("triton_fused", n), {"status": ""})
     if fused["status"] in ("unsupported", "compile_error"):
-        return [Estimate(-math.inf) for name in others if evidence.is_timed(name, n)]
+        return [Estimate(-math.inf) for name in rivals if evidence.is_timed(name, n)]
     every = []
-    for name in others:
+    for name in rivals:
         with suppress(NoDataError):
             every.append(evidence.speed_ratio("triton_fused", name, n))
     return every
@@ -221,8 +221,8 @@ def _sides(every: Mapping[int, tuple[float, float]]) -> dict[int, str]:
     """Return size -> its side of 1, from its `p_values`; those of `below` are corrected (Holm)."""
     below = stats.holm(p for _, p in every.values())
     return {
-        n: ABOVE if p <= stats.LEVEL else BELOW if other <= stats.LEVEL else UNCLEAR
-        for (n, (p, _)), other in zip(every.items(), below, strict=True)
+        n: ABOVE if p <= stats.LEVEL else BELOW if below_p <= stats.LEVEL else UNCLEAR
+        for (n, (p, _)), below_p in zip(every.items(), below, strict=True)
     }
 
 

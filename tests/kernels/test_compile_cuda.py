@@ -20,8 +20,8 @@ REGISTERS_PER_BLOCK = 65536  # Registers of every compute capability from 5.3 on
 # N at which the kernels of OneFlow and FasterTransformer take each of their configs. Beyond 1024 a
 # config no longer depends on N; up to 1024 a lane has 1 to 32 columns, in packs of 1, 2 or 4.
 SHORT = [1, 3, 16, 31, 64, 128, 782, 1022, 1023, 1024, 1025]
-# Lengths for the frontier, which has an instance for every number of vectors, warps and blocks: units
-# of each size, a warp's row, blocks of few and of many warps, clusters of each size, the whole GPU.
+# Lengths for the frontier, which has an instance for every number of vectors, warps and blocks:
+# units of each size, a warp's row, blocks of few and many warps, each cluster, the whole GPU.
 LONG = [6, 33, 64, 100, 256, 384, 781, 1024, 3000, 8320, 16384, 50257, 65536, 262144, 2**20]
 # One for each of the frontier's kernels that its rule picks: packed, short, rows, staged, spread,
 # and spread in tiles; of even lengths aligned and unaligned rows.

@@ -16,8 +16,8 @@ LOST = {OURS: 1.5, "peer_liger": 1.65}
 GIVEN = {"M": 1024, "dtype": "bfloat16"}
 
 
-def recorded(speeds: dict, sweep: str, gpu: str, n: int = 65536, **given) -> pd.DataFrame:
-    rows = synthetic.with_speedups(speeds, [n], gpu=gpu, gpu_uuid=gpu, **GIVEN | given)
+def recorded(speeds: dict, sweep: str, gpu: str, n: int = 65536, **columns) -> pd.DataFrame:
+    rows = synthetic.with_speedups(speeds, [n], gpu=gpu, gpu_uuid=gpu, **GIVEN | columns)
     return frame_of(rows, sweep, "recorded")
 
 
@@ -69,14 +69,14 @@ def test_what_does_not_carry_over_is_named(rows):
 
 
 def test_a_claim_has_the_verdicts_of_both_gpus_on_one_line():
-    given = {"n": 256, "M": 4096, "dtype": "float32", "distribution": "normal"}
+    columns = {"n": 256, "M": 4096, "dtype": "float32", "distribution": "normal"}
     speeds = {"h100": 0.8, "h200": 1.25}
-    both = [recorded({"triton_row": v}, "fused_softmax", g, **given) for g, v in speeds.items()]
-    (line,) = (each for each in results.claim_list(pd.concat(both)).splitlines() if "S2-b" in each)
+    parts = [recorded({"triton_row": v}, "fused_softmax", g, **columns) for g, v in speeds.items()]
+    (line,) = (each for each in results.claim_list(pd.concat(parts)).splitlines() if "S2-b" in each)
     assert line.startswith("- **partly** (H100), **not reproduced** (H200): “torch is ahead")
     assert "published 1.08; H100 1.250 [" in line
     assert line.endswith("[Why](explanation/why_kernels_differ.md#small-matrices)")
-    last = results.summary(pd.concat(both)).splitlines()[-1]
+    last = results.summary(pd.concat(parts)).splitlines()[-1]
     assert "H100 1 partly, 13 no data; H200 1 not reproduced, 13 no data" in last
 
 
