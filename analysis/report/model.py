@@ -52,7 +52,7 @@ def build(
     # the GPUs of this run first, and the CPU last
     gpus = list(dict.fromkeys([*shown["gpu"], *races["gpu"]]))
     judged, unjudged = claim_lines.lines(claims, list(dict.fromkeys(shown["gpu"])))
-    ops = distinct(shown["op"])
+    ops = distinct((run if measured.any() else shown)["op"])
     return {
         "title": f"Which {ops[0] if len(ops) == 1 else 'kernel'} is fastest for your shape?",
         "gpus": [gpu_line(*key, part) for key, part in ranks.groupby(["origin", "gpu"])],
@@ -99,8 +99,11 @@ def notes(run: pd.DataFrame, races: pd.DataFrame) -> list[str]:
     if (~right).any():
         wrong = md.counts(checked.loc[~right, "status"])
         text += f" Not right there: {wrong}; see Trust."
-    if len(races):
+    ops = distinct(run["op"])
+    if races["op"].isin(ops).any():
         text += " The answers are those of the recorded GPUs."
+    elif len(races):
+        text += f" No GPU has a row of {', '.join(ops)}; the answers are about other operations."
     return [text]
 
 

@@ -25,7 +25,7 @@ from tools import inserts
 SHELL = ("", "sh", "bash", "console")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # A command in a sentence or a table; `make` alone is a program.
-INLINE = re.compile(r"`((?:make|python3?|snakemake|pip|source|git|rsync) [^`]+)`")
+INLINE = re.compile(r"`((?:make|python3?|snakemake|pip|source|git|rsync)\s[^`]+)`")
 PAGES = inserts.pages()
 
 

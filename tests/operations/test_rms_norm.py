@@ -85,5 +85,6 @@ def test_a_sweep_from_elsewhere_ends_in_a_report_of_a_project_that_does_not_know
     figures = {path.stem for path in (results / "figures/cpu").glob("*.svg")}
     assert {f"float32_rms_norm_{name}" for name in ("time", "throughput", "speedup")} <= figures
     report = (results / "report.md").read_text(encoding="utf-8")
-    assert report.startswith("# Fastest rms_norm for your shape")
+    assert report.startswith("# Which rms_norm is fastest for your shape?")
+    assert "No GPU has a row of rms_norm" in report
     assert "torch_softmax" not in (results / "figures/cpu/float32_rms_norm_time.svg").read_text()
