@@ -24,14 +24,14 @@ def load(text: str) -> list[Claim]:
     claims, where = [], "not YAML"
     try:
         data, where = yaml.safe_load(text), "protocols"
-        protocols = {name: Protocol.of(**given) for name, given in data["protocols"].items()}
+        protocols = {name: Protocol.of(**entry) for name, entry in data["protocols"].items()}
         for source in data["sources"]:
             for entry in source["claims"]:
                 where = f"{entry['id']}, {entry['quantity']}"
                 judge, protocol = getattr(judges, entry["judge"]), protocols[entry["protocol"]]
-                inspect.signature(judge).bind(None, **entry["given"])
-                given = {"source": source["source"], "protocol": protocol, "judge": judge}
-                claims.append(Claim(**entry | given))
+                inspect.signature(judge).bind(None, **entry["arguments"])
+                resolved = {"source": source["source"], "protocol": protocol, "judge": judge}
+                claims.append(Claim(**entry | resolved))
     except (yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
         fault = " ".join(str(error).split())
         remedy = "correct it; the comments of the file say what an entry has"
@@ -62,7 +62,9 @@ def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
             "source": claim.source,
             "statement": claim.statement,
             "quantity": claim.quantity,
-            "published_value": finding.value if recomputed else claim.given.get("stated", math.nan),
+            "published_value": finding.value
+            if recomputed
+            else claim.arguments.get("stated", math.nan),
             "explained": claim.explained,
         }
         findings = [(where, finding), *_measured(claim, measurements, table, finding.value)]
@@ -94,7 +96,7 @@ def judge(
     """
     evidence = Evidence(rows, claim.protocol, published, published_value)
     try:
-        finding = claim.judge(evidence, **claim.given)
+        finding = claim.judge(evidence, **claim.arguments)
         return finding._replace(why="; ".join([finding.why, *evidence.marks()]))
     except NoDataError as error:
         return Finding(NO_DATA, str(error))

@@ -24,15 +24,15 @@ class Protocol(NamedTuple):
     distributions: list[str]
     variants: list[str]
     table: str
-    least: int = 1
+    minimum_sizes: int = 1
 
     @classmethod
-    def of(cls, shapes: dict, **given) -> "Protocol":
+    def of(cls, shapes: dict, **fields) -> "Protocol":
         """Return an entry of claims.yaml, with each N of its range."""
         if "step" in shapes:
             sizes = range(shapes["from"], shapes["to"] + 1, shapes["step"])
             shapes = dict.fromkeys(sizes, shapes["M"])
-        return cls(shapes=shapes, **given)
+        return cls(shapes=shapes, **fields)
 
     def select(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return its rows, at most one for each (variant, N) of one gpu, dtype and sweep."""
@@ -68,8 +68,8 @@ class Finding(NamedTuple):
 class Claim(NamedTuple):
     """One checkable quantity of a claim of the literature, an entry of claims.yaml.
 
-    `judge` takes Evidence and `given`. It raises NoDataError when rows are missing. `explained`:
-    the anchor of its paragraph in docs/explanation/why_kernels_differ.md.
+    `judge` takes Evidence and `arguments`. It raises NoDataError when rows are missing.
+    `explained`: the anchor of its paragraph in docs/explanation/why_kernels_differ.md.
     """
 
     source: str
@@ -78,7 +78,7 @@ class Claim(NamedTuple):
     quantity: str
     protocol: Protocol
     judge: Callable[..., Finding]
-    given: dict
+    arguments: dict
     explained: str
     untabled: str = ""
 
@@ -153,19 +153,19 @@ class Evidence:
                 marked.setdefault(line, []).append(f"{variant} at N = {n}")
         return [f"{line}: {', '.join(points)}" for line, points in marked.items()]
 
-    def speed_ratios(self, fast: str, slow: str, least: int = 0) -> dict[int, Estimate]:
-        """Return speed_ratio at every N where it is known; NoDataError below `least` sizes.
+    def speed_ratios(self, fast: str, slow: str, minimum: int = 0) -> dict[int, Estimate]:
+        """Return speed_ratio at every N where it is known; NoDataError below `minimum` sizes.
 
-        `least`: by default that of the protocol.
+        `minimum`: by default that of the protocol.
         """
-        every, least = {}, least or self.protocol.least
+        every, minimum = {}, minimum or self.protocol.minimum_sizes
         for n in sorted(self.protocol.shapes):
             with suppress(NoDataError):
                 every[n] = self.speed_ratio(fast, slow, n)
-        if len(every) < least:
+        if len(every) < minimum:
             raise NoDataError(
                 f"{fast} and {slow} are both timed, on one board, at {len(every)} sizes of "
-                f"{self.protocol}, {least} are needed ({self.counts(fast)}; {self.counts(slow)})"
+                f"{self.protocol}, {minimum} are needed ({self.counts(fast)}; {self.counts(slow)})"
             )
         return every
 

@@ -81,11 +81,11 @@ def fused_best_below(evidence: Evidence, limit: int) -> Finding:
 
     Where fused cannot run (unsupported, compile_error), it counts as slower.
     """
-    sizes, least = evidence.protocol.shapes, evidence.protocol.least
+    sizes, minimum = evidence.protocol.shapes, evidence.protocol.minimum_sizes
     every = {n: ratios for n in sizes if (ratios := _over_others(evidence, n))}
-    if len(every) < least or min(every) >= limit or max(every) < limit:
+    if len(every) < minimum or min(every) >= limit or max(every) < limit:
         raise NoDataError(
-            f"triton_fused and another version are timed at {len(every)} sizes; {least} are "
+            f"triton_fused and another version are timed at {len(every)} sizes; {minimum} are "
             f"needed, on both sides of N = {limit} ({evidence.counts('triton_fused')})"
         )
     p = {n: p_values(ratios) for n, ratios in every.items()}
@@ -156,11 +156,11 @@ def largest_difference(
     return Finding(decided, why, high, low, high)
 
 
-def torch_ahead(evidence: Evidence, of: str, n: int) -> Finding:
+def torch_ahead(evidence: Evidence, variant: str, n: int) -> Finding:
     """Judge torch over a variant at the smallest size of the protocol."""
     torch = evidence.protocol.baseline
-    ratio = evidence.speed_ratio(torch, of, n)
-    sides = sides_of(evidence.speed_ratios(torch, of, least=1))
+    ratio = evidence.speed_ratio(torch, variant, n)
+    sides = sides_of(evidence.speed_ratios(torch, variant, minimum=1))
     details = (
         f"torch is {text(ratio)} as fast at N = {n}; "
         f"ahead at {sizes_on(ABOVE, sides)} of {len(sides)} sizes"

@@ -87,8 +87,8 @@ def _is_across(low: float, high: float, published: float, neutral: float, roundi
 
 def _share_verdict(share: float, published: float) -> str:
     """Return the verdict on a share; a source without an exception allows none."""
-    least = published if published == 1 else published * (1 - FIFTH)
-    if share >= least * (1 - SLACK):
+    lowest = published if published == 1 else published * (1 - FIFTH)
+    if share >= lowest * (1 - SLACK):
         return REPRODUCED
     return PARTLY if share >= HALF else NOT_REPRODUCED
 

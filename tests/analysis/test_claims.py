@@ -150,10 +150,14 @@ def test_noise_only_makes_a_verdict_inconclusive(wider, i):
     ("right", "typo", "complaint"),
     [
         ("judge: torch_ahead", "judge: torch_haead", "S2-b, speed .*no attribute 'torch_haead'"),
-        ("{of: triton_row", "{by: triton_row", "S2-b, speed .*missing a required argument: 'of'"),
+        (
+            "{variant: triton_row",
+            "{by: triton_row",
+            "S2-b, speed .*missing a required argument: 'variant'",
+        ),
         ("protocol: oneflow", "protocol: oneflw", "S3-a, smallest .*'oneflw'"),
         ("untabled: the article", "untable: the article", "S4-a, .*argument 'untable'"),
-        ("least: 10", "most: 10", "protocols: .*argument 'most'"),
+        ("minimum_sizes: 10", "most: 10", "protocols: .*argument 'most'"),
         ("{limit: 65536}", "{limit: 65536", r"not YAML: .*line \d+, .*expected ',' or '}'[^\n]*$"),
     ],
 )

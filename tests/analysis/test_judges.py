@@ -26,16 +26,16 @@ class Evidence:
 
     published, published_value = None, math.nan
 
-    def __init__(self, speeds, rows=None, variants=("triton_fused", "a"), least=1):
+    def __init__(self, speeds, rows=None, variants=("triton_fused", "a"), minimum=1):
         self.speeds, self.rows = speeds, rows or {}
         self.protocol = SimpleNamespace(
             shapes=dict.fromkeys(speeds, 1024),
             variants=variants,
-            least=least,
+            minimum_sizes=minimum,
             baseline="torch_softmax",
         )
 
-    def speed_ratios(self, fast, slow, least=0):
+    def speed_ratios(self, fast, slow, minimum=0):
         return self.speeds
 
     def speed_ratio(self, fast, slow, n):
@@ -208,13 +208,13 @@ def test_fused_is_the_fastest_below_a_size_and_not_from_there_on(below, beyond, 
         return dict(zip("ab", map(speed, errors), strict=True))
 
     speeds, names = {64: others(below), 128: others(beyond)}, ("triton_fused", *"ab")
-    evidence = Evidence(speeds, variants=names, least=2)
+    evidence = Evidence(speeds, variants=names, minimum=2)
     finding = judges.fused_best_below(evidence, 128)
     assert (finding.verdict, finding.value) == (verdict, {SAME: 1.0}.get(verdict, 0.5))
     for limit in (64, 129):  # all sizes on one side
         with pytest.raises(NoDataError, match="on both sides"):
             judges.fused_best_below(evidence, limit)
-    evidence.protocol.least = 3
+    evidence.protocol.minimum_sizes = 3
     with pytest.raises(NoDataError, match="timed at 2 sizes; 3 are needed"):
         judges.fused_best_below(evidence, 128)
 
@@ -268,18 +268,18 @@ def test_a_difference_is_judged_by_both_of_its_bounds(online, torch, verdict):
         (name, 8): {"status": "ok", "max_abs_error": error}
         for name, error in (("triton_online", online), ("torch_softmax", torch))
     }
-    evidence, given = Evidence({}, rows), ("triton_online", 8, 1.5, 1)
+    evidence, arguments = Evidence({}, rows), ("triton_online", 8, 1.5, 1)
     if verdict is None:
         with pytest.raises(NoDataError):
-            judges.largest_difference(evidence, *given)
+            judges.largest_difference(evidence, *arguments)
         return
-    finding = judges.largest_difference(evidence, *given)
+    finding = judges.largest_difference(evidence, *arguments)
     assert finding.verdict == verdict
     assert (finding.low, finding.high) == pytest.approx((abs(online - torch), online + torch))
     assert finding.value == finding.high
     rows["torch_softmax", 8]["status"] = "crash"
     with pytest.raises(NoDataError):
-        judges.largest_difference(evidence, *given)
+        judges.largest_difference(evidence, *arguments)
 
 
 @pytest.mark.parametrize(("errors", "verdict"), [(SURE, SAME), (UNSURE, OPEN), (-SURE, FAILS)])

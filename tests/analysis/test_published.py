@@ -31,12 +31,12 @@ def test_recomputed_claims(tables):
 
     assert round(1 / (1 - value("S0-a", "reduction")), 3) == 1.353
     assert round(value("S3-a", "smallest"), 2) == 1.96
-    for claim in (candidate for candidate in claims.CLAIMS if "stated" in candidate.given):
+    for claim in (candidate for candidate in claims.CLAIMS if "stated" in candidate.arguments):
         if claim.untabled:
-            assert f"{claim.given['stated']:g}" in claim.statement
+            assert f"{claim.arguments['stated']:g}" in claim.statement
         else:
             number = value(claim.id, claim.quantity)
-            assert f"{number:.{claim.given['decimals']}f}" == str(claim.given["stated"])
+            assert f"{number:.{claim.arguments['decimals']}f}" == str(claim.arguments["stated"])
     whys = checked["why"].to_dict()
     (s3,) = [why for (claim, _), why in whys.items() if claim == "S3-a"]
     assert "2.736x at N = 16" in s3
