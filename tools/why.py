@@ -18,7 +18,8 @@ from tools.inserts import print_block
 
 FOLDER = ROOT / "docs/figures/why"
 ITEMSIZE, GIGA = 4, 1e9
-L2_BYTES = 50 * 2**20  # L2 of an H100, by its data sheet.
+L2_BYTES, MULTIPROCESSORS = 50 * 2**20, 132  # An H100 SXM, by its data sheet.
+TILES = {"triton_tiled": 2**14, "triton_online": 2**12}  # elements, as their files say
 LONGEST = 131072  # columns of the articles' longest rows
 # Matrices that a kernel reads and writes by its design, as its own file says.
 MATRICES_MOVED = {
@@ -76,7 +77,8 @@ def spills() -> Figure:
     names = ["triton_fused", "triton_online", "frontier"]
     _lines(above, rows, names, 100)
     above.set_ylabel("% of a copy")
-    below.bar(range(len(fused)), fused["spilled_bytes"], color=palette.VERMILION, width=0.6)
+    colour = palette.styles(names)["triton_fused"].colour
+    below.bar(range(len(fused)), fused["spilled_bytes"], color=colour, width=0.6)
     below.set_ylabel("spilled bytes")
     below.set_xticks(range(len(fused)), [style.size_label(n) for n in fused.index])
     below.set_xlabel("N")
@@ -126,32 +128,43 @@ def clusters() -> Figure:
 
 
 def l2() -> Figure:
-    """Time without the cache trick over that with it, by the bytes of the matrix."""
+    """Time without the cache trick over that with it, by the bytes of the rows in flight."""
     rows = rows_of("h100", "online_softmax")
-    gains = {
-        name: line(rows, f"{name}_nocache")["time_us"] / line(rows, name)["time_us"]
-        for name in ("triton_tiled", "triton_online")
-    }
-    wide = pd.DataFrame(gains).dropna()
-    wide.index = 1024 * wide.index * ITEMSIZE / 2**20
     figure, axes = plt.subplots()
-    styles = palette.styles(gains)
-    for name in wide:
-        look = styles[name]
-        sns.lineplot(x=wide.index, y=wide[name], color=look.colour, marker=look.marker, ax=axes)
+    gains, ends = {name: cache_trick(rows, name) for name in TILES}, []
+    for name, look in palette.styles(TILES).items():
+        gain = gains[name]
+        drawn = {"color": look.colour, "marker": look.marker, "ax": axes, "x": "in_flight"}
+        sns.lineplot(gain[gain["tiles"] == 1], y="gain", linestyle=":", alpha=0.45, **drawn)
+        sns.lineplot(gain[gain["tiles"] > 1], y="gain", **drawn)
+        ends.append(labels.End(name, gain["gain"].iloc[-1], look.colour, look.marker))
     axes.axvline(L2_BYTES / 2**20, color="0.5", linestyle="--", linewidth=1)
-    axes.text(L2_BYTES / 2**20 * 1.05, 0.84, "L2 of an H100", color=style.GREY)
+    axes.text(L2_BYTES / 2**20 * 1.05, 0.93, "L2", color=style.GREY)
     axes.axhline(1, color="0.5", linewidth=0.8)
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter("{x:g}")
-    axes.set(xlabel="MiB of the matrix", ylabel="time without / with the trick", ylim=(0.78, 1.3))
-    best = wide["triton_tiled"].iloc[-1]
-    title = f"Walking backwards makes triton_tiled {number(best, 3)} times as fast beyond L2"
-    ends = [
-        labels.End(name, wide[name].iloc[-1], styles[name].colour, styles[name].marker)
-        for name in wide
-    ]
+    axes.set(xlabel="MiB of the rows in flight, in and out; dotted: a row is one tile")
+    axes.set(ylabel="time without / with the trick", ylim=(0.9, 1.25))
+    best = gains["triton_tiled"]["gain"].max()
+    title = (
+        f"Walking backwards makes triton_tiled {number(best, 3)} times as fast once the rows in "
+        "flight exceed L2"
+    )
     return _finished(figure, rows, title, "M = 1024", named=(axes, ends))
+
+
+def cache_trick(rows: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return by N what walking backwards gains, the tiles of a row, and the MiB in flight.
+
+    Rows are in flight on all multiprocessors; each is read, and written to another place.
+    """
+    forwards, backwards = line(rows, f"{name}_nocache"), line(rows, name)
+    table = pd.DataFrame({"gain": forwards["time_us"] / backwards["time_us"]}).dropna()
+    resident = MULTIPROCESSORS * backwards["blocks_per_sm"]
+    return table.assign(
+        tiles=-(-table.index // TILES[name]),
+        in_flight=2 * resident * table.index * ITEMSIZE / 2**20,
+    )
 
 
 def launch() -> Figure:
@@ -261,6 +274,49 @@ def residency() -> str:
     return table([*heads, "warps there", "of a copy"], lines)
 
 
+def trick() -> str:
+    """Return what walking backwards gains, here and in the article's table, before and beyond L2.
+
+    The article's kernels have the same tiles; where its rows exceed L2 is read from our own.
+    """
+    rows = rows_of("h100", "online_softmax")
+    table_of_article = pd.read_csv(ROOT / "data/published/a100_online_softmax_2024.csv")
+    article = table_of_article.pivot_table(index="N", columns="variant", values="time_ms")
+    lines = []
+    for name in TILES:
+        ours = cache_trick(rows, name)
+        theirs = article[f"{name}_nocache"] / article[name]
+        fits = ours["in_flight"] <= L2_BYTES / 2**20
+        parts = [ours["tiles"] == 1, (ours["tiles"] > 1) & fits, ~fits]
+        for source, gains in (("here", ours["gain"]), ("the article", theirs)):
+            cells = (_range(gains[ours.index[part]]) for part in parts)
+            lines.append([f"`{name}`, {source}", *cells])
+    heads = ["time without / with the trick", "one tile a row", "more, within L2", "beyond L2"]
+    return table(heads, lines)
+
+
+def _range(values: pd.Series) -> str:
+    """Return `1.01 to 1.05`, or the one number."""
+    ends = [f"{end:.2f}" for end in (values.min(), values.max())]
+    return " to ".join(dict.fromkeys(ends))
+
+
+def counted() -> str:
+    """Return the bytes that `frontier` read from memory, by hardware counters."""
+    lines = []
+    for gpu in ("h200", "h100"):
+        counts = pd.read_csv(ROOT / f"studies/data/{gpu}/counters.csv")
+        counts = counts[(counts["variant"] == "frontier") & (counts["dtype"] == "float32")]
+        for row in counts[counts["M"] * counts["N"] * ITEMSIZE > L2_BYTES].itertuples():
+            size = row.M * row.N * ITEMSIZE / 1e6
+            share = row.dram_read_mb / size
+            lines.append([gpu.upper(), f"{row.M} x {row.N}", *(
+                number(megabytes, 3) for megabytes in (size, row.dram_read_mb)
+            ), f"{share:.2f}"])  # fmt: skip
+    heads = ["GPU", "matrix, float32", "its size, MB", "read from memory, MB", "times read"]
+    return table(heads, sorted(lines, key=lambda line: float(line[-1])))
+
+
 def short_rows() -> str:
     """Return the share of a copy at short rows, by the warps that a row has."""
     rows = rows_of("h100", "online_softmax").query("N in [256, 1024, 4096]")
@@ -274,7 +330,14 @@ def short_rows() -> str:
     return table(["kernel", "warps of a block at N = 256", *map(str, wide.columns)], lines)
 
 
-BLOCKS = {"draw": draw, "moved": moved, "residency": residency, "short_rows": short_rows}
+BLOCKS = {
+    "draw": draw,
+    "moved": moved,
+    "counted": counted,
+    "trick": trick,
+    "residency": residency,
+    "short_rows": short_rows,
+}
 
 if __name__ == "__main__":
     print_block(BLOCKS)

@@ -51,3 +51,20 @@ def test_each_claim_and_each_published_kernel_leads_to_its_paragraph():
     for path in files:
         (anchor,) = LINK.findall(path.read_text(encoding="utf-8"))
         assert anchor in explained, path
+
+
+def test_the_tiles_of_the_cache_trick_are_those_of_the_kernels():
+    for name, tile in why.TILES.items():
+        text = (ROOT / f"kernels/published/{name}.py").read_text(encoding="utf-8")
+        (power,) = re.findall(r"^TILE = 2\*\*(\d+)", text, re.MULTILINE)
+        assert tile == 2 ** int(power)
+
+
+def test_the_cache_trick_gains_most_where_the_rows_in_flight_exceed_l2():
+    """Both kernels gain there more than at any shorter row of several tiles, as the page says."""
+    rows = why.rows_of("h100", "online_softmax")
+    for name in why.TILES:
+        gains = why.cache_trick(rows, name).query("tiles > 1")
+        beyond = gains["in_flight"] > why.L2_BYTES / 2**20
+        assert gains[beyond]["gain"].min() > gains[~beyond]["gain"].max()
+        assert gains[beyond].index.min() == {"triton_tiled": 65536, "triton_online": 32768}[name]
