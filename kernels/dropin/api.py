@@ -104,10 +104,12 @@ def sampling_softmax(
         return softmax(logits, -1, dtype=FLOAT32)
     if not isinstance(temperature, Tensor):
         if temperature == 0:
-            return softmax(logits.to(FLOAT32) * 0, -1)
+            temperature = logits.new_zeros(len(logits), dtype=FLOAT32)
+            return sampling_softmax(logits, temperature)
         return softmax(logits, -1, dtype=FLOAT32, temperature=temperature)
     inverse = (1 / temperature.to(FLOAT32)).masked_fill(temperature == 0, 0.0)
-    return softmax(logits.to(FLOAT32) * inverse.view(-1, 1), -1)
+    scaled = logits.to(FLOAT32) * inverse.view(-1, 1)
+    return softmax(scaled.masked_fill(logits == -torch.inf, -torch.inf), -1)  # not -inf · 0
 
 
 sampling_softmax.__module__ = __package__.partition(".")[0]

@@ -71,6 +71,10 @@ def test_sampling_takes_the_arguments_of_flashinfer():
     torch.testing.assert_close(y[1], torch.full((50,), 1 / 50)), "0 makes all equally likely"
     assert torch.equal(y[1], kernels.sampling_softmax(logits, 0)[1])
     assert torch.equal(y[2], kernels.sampling_softmax(logits, 2.0)[2])
+    masked = torch.tensor([[1.0, -torch.inf, 2.0]])
+    for temperature in (0, torch.zeros(1)):
+        y = kernels.sampling_softmax(masked, temperature)
+        assert torch.equal(y, torch.tensor([[0.5, 0.0, 0.5]])), "a mask stays a mask"
     with pytest.raises(ValueError, match="a number above 0"):
         kernels.sampling_softmax(logits, -1.0)
 
