@@ -1,6 +1,5 @@
 """Run the stages of a point, from opening the device to the last check."""
 
-import functools
 import random
 import time
 from collections.abc import Callable
@@ -176,17 +175,19 @@ class _Run(NamedTuple):
 def _compile_only(variant: kernels.Variant, call: Call, point: Point, row: dict) -> None:
     """Compile CUDA C++ for ARCHITECTURES, and end the point. Raises Ended, and compilers' errors.
 
-    A function that is not one of ``launch.functions``, which hold their planner, is not compiled.
+    Functions that ``kernels.cuda.launch.launches`` does not decorate are not compiled.
     """
-    from kernels.cuda import launch, nvrtc
+    from kernels.cuda import nvrtc
 
     begin, size, dtype = time.perf_counter(), (point.M, point.N), getattr(torch, point.dtype)
-    compiled = []  # the architectures that take a kernel of the point
-    if isinstance(call, functools.partial) and call.func is launch.run:
-        # a tensor without memory, with rows aligned as in a new one
-        x = torch.empty(size, dtype=dtype, device="meta")
-        planned = *call.args, x, call.keywords["log"]
-        compiled = [arch for arch in ARCHITECTURES if nvrtc.build_for(*planned, arch)]
+    # a tensor without memory, with rows aligned as in a new one
+    x = torch.empty(size, dtype=dtype, device="meta")
+    launches = getattr(call, "launches", ())
+    compiled = [  # the architectures that take all kernels of the point
+        arch
+        for arch in ARCHITECTURES
+        if launches and all(nvrtc.build_for(planner, x, log, arch) for planner, log in launches)
+    ]
     row["compile_s"] = time.perf_counter() - begin
     one = torch.empty(1, point.N, dtype=dtype).expand(size)
     reason = variant.unsupported(one) or "it is not timed without a GPU"

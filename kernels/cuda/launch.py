@@ -118,6 +118,19 @@ def launch_with(key: Key | tuple, arguments: tuple[int, ...]) -> Callable[..., N
     return launch
 
 
+def launches(*planners: Planner, log: bool = False) -> Callable[[Callable], Callable]:
+    """Return a decorator that notes on a function which kernels it launches, one by each planner.
+
+    Without a GPU, a measured point compiles these.
+    """
+
+    def note(function: Callable) -> Callable:
+        function.launches = tuple((planner, log) for planner in planners)
+        return function
+
+    return note
+
+
 class ForwardFunctions(NamedTuple):
     """Hold the functions of a variant; see ``kernels.Variant``."""
 
@@ -140,7 +153,10 @@ def functions(planner: Planner, limit: str = TOO_LONG) -> ForwardFunctions:
 
     ``limit`` says why there is no plan for a length of row.
     """
-    softmax, log_softmax = (functools.partial(run, planner, log=log) for log in (False, True))
+    softmax, log_softmax = (
+        launches(planner, log=log)(functools.partial(run, planner, log=log))
+        for log in (False, True)
+    )
 
     def unsupported(x: torch.Tensor) -> str | None:
         """Return None, or why this kernel cannot run x."""

@@ -9,10 +9,7 @@ Limits: N up to 2^30. Compute capability 8.0.
 Source: ``kernels/logits``.
 """
 
-import functools
-
 from ..cuda import launch as cuda
-from ..logits import logits_forward
 from ..logits.functions import cross_entropy as cross_entropy
 from ..logits.functions import cross_entropy_and_gradient as cross_entropy_and_gradient
 from ..logits.functions import cross_entropy_backward as cross_entropy_backward
@@ -20,8 +17,7 @@ from ..logits.functions import logsumexp as logsumexp
 from ..logits.functions import token_log_prob as token_log_prob
 from ..logits.functions import token_log_prob_backward as token_log_prob_backward
 from ..logits.functions import token_log_prob_entropy as token_log_prob_entropy
+from ..logits.launch import forward_planner
 
 # The limits of all operations, which one kernel has.
-unsupported = cuda.functions(
-    functools.partial(logits_forward.plan, operation="LogSumExp")
-).unsupported
+unsupported = cuda.functions(forward_planner("LogSumExp")).unsupported

@@ -6,12 +6,15 @@ x (M, N) is on the current GPU, with any row stride. Indices are int64, and valu
 import torch
 from torch import Tensor
 
+from ..cuda.launch import launches
 from ..tensors import empty_output, new_row_values
 from . import Options, RowTensors, launch
+from .launch import backward_planner, forward_planner
 
 LOSS = Options("CrossEntropy", ignore_index=-100)  # torch's default
 
 
+@launches(forward_planner("LogSumExp"))
 def logsumexp(x: Tensor, out: Tensor | None = None) -> Tensor:
     """Return log Σ exp(x) of each row, (M,)."""
     out = new_row_values(x) if out is None else out
@@ -19,6 +22,7 @@ def logsumexp(x: Tensor, out: Tensor | None = None) -> Tensor:
     return out
 
 
+@launches(forward_planner("TokenLogProb"))
 def token_log_prob(x: Tensor, index: Tensor, out: Tensor | None = None) -> Tensor:
     """Return log(softmax) of the element at ``index`` (M,) of each row, (M,)."""
     out = new_row_values(x) if out is None else out
@@ -26,6 +30,7 @@ def token_log_prob(x: Tensor, index: Tensor, out: Tensor | None = None) -> Tenso
     return out
 
 
+@launches(forward_planner("TokenLogProbEntropy"))
 def token_log_prob_entropy(
     x: Tensor, index: Tensor, out: tuple[Tensor, Tensor] | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -35,6 +40,7 @@ def token_log_prob_entropy(
     return out
 
 
+@launches(forward_planner(LOSS.operation))
 def cross_entropy(x: Tensor, target: Tensor, out: Tensor | None = None) -> Tensor:
     """Return the loss of each row with its ``target`` (M,), (M,)."""
     out = new_row_values(x) if out is None else out
@@ -42,6 +48,7 @@ def cross_entropy(x: Tensor, target: Tensor, out: Tensor | None = None) -> Tenso
     return out
 
 
+@launches(backward_planner("TokenLogProb"))
 def token_log_prob_backward(
     g: Tensor, x: Tensor, index: Tensor, maximum: Tensor, log_sum: Tensor, out: Tensor | None = None
 ) -> Tensor:
@@ -51,6 +58,7 @@ def token_log_prob_backward(
     return dx
 
 
+@launches(backward_planner(LOSS.operation))
 def cross_entropy_backward(
     g: Tensor,
     x: Tensor,
@@ -65,6 +73,7 @@ def cross_entropy_backward(
     return dx
 
 
+@launches(forward_planner(LOSS.operation), backward_planner(LOSS.operation))
 def cross_entropy_and_gradient(
     x: Tensor, target: Tensor, out: tuple[Tensor, Tensor] | None = None
 ) -> tuple[Tensor, Tensor]:

@@ -6,7 +6,6 @@ strides: x is (M, N) of any row stride, and everything else is contiguous.
 
 import functools
 import struct
-from collections.abc import Callable
 
 from torch import Tensor
 
@@ -18,14 +17,20 @@ from . import Options, RowTensors, logits_backward, logits_forward
 MEAN_SOURCE = logits_forward.SOURCE.with_name("loss_mean.cu")
 MEAN_THREADS = 32 * WARP
 
-
 # The gradient of a row with an entropy, or a smoothed loss, is by the same kernel as one without.
 GRADIENTS = {"TokenLogProbEntropy": "TokenLogProb", "SmoothedCrossEntropy": "CrossEntropy"}
 
 
 @functools.cache  # one planner for each operation, because launches are cached by it
-def _planner(plan: Callable, operation: str) -> Planner:
-    return functools.partial(plan, operation=operation)
+def forward_planner(operation: str) -> Planner:
+    """Return what plans an operation of logits_forward.cu."""
+    return functools.partial(logits_forward.plan, operation=operation)
+
+
+@functools.cache
+def backward_planner(operation: str) -> Planner:
+    """Return what plans the gradient of an operation of logits_forward.cu."""
+    return functools.partial(logits_backward.plan, operation=GRADIENTS.get(operation, operation))
 
 
 @functools.cache
@@ -74,7 +79,7 @@ def forward(
     x = tensors.x
     (rows, cols), stride, address = x.shape, x.stride(0), x.data_ptr()
     pack = widest_pack(x.element_size(), address, stride | cols)
-    planner = _planner(logits_forward.plan, options.operation)
+    planner = forward_planner(options.operation)
     maxima = 0 if sums is None else sums.data_ptr()
     arguments = (
         *_row_arguments(tensors, options, rows),
@@ -125,8 +130,7 @@ def backward(
         sums + 4 * rows if log_sums is None else log_sums.data_ptr(),
         *of_rows,
     )
-    operation = GRADIENTS.get(options.operation, options.operation)
-    planner = _planner(logits_backward.plan, operation)
+    planner = backward_planner(options.operation)
     cuda.launch_with((planner, x.dtype, rows, cols, 1, False, x.get_device(), None), arguments)
 
 

@@ -2,6 +2,8 @@
 
 import shutil
 
+import pytest
+
 
 def test_it_is_compiled_for_two_gpus_or_for_the_one_that_holds_the_row(bench):
     row = bench.row("cuda_oneflow", N=2048)
@@ -14,6 +16,35 @@ def test_it_is_compiled_for_two_gpus_or_for_the_one_that_holds_the_row(bench):
     assert row["cuda_core"]
     row = bench.row("cuda_oneflow_smem", N=50_000)
     assert "compiled for sm_90 without error, beyond the limits of sm_80" in row["message"]
+
+
+@pytest.mark.parametrize(
+    ("variant", "op"),
+    [
+        ("frontier_logits", "token_log_prob"),
+        ("frontier_logits", "cross_entropy_and_gradient"),  # two kernels
+        ("cuda_backward", "log_softmax_backward"),
+    ],
+)
+def test_other_operations_are_compiled_too(bench, variant, op):
+    row = bench.row(variant, op=op, N=4096)
+    assert row["status"] == "unsupported"
+    assert "compiled for sm_80 and sm_90 without error" in row["message"]
+    assert float(row["compile_s"]) > 0.1, "the time of a compiler"
+
+
+def test_a_kernel_that_no_compiler_takes_is_said(bench):
+    source = bench.project / "kernels/logits/logits_backward.cu"
+    whole = source.read_text(encoding="utf-8")
+    source.write_text(whole + "nonsense", encoding="utf-8")
+    try:
+        row = bench.row("frontier_logits", op="cross_entropy_and_gradient", served=False)
+        forward = bench.row("frontier_logits", op="cross_entropy", served=False)
+    finally:
+        source.write_text(whole, encoding="utf-8")
+    assert row["status"] == "compile_error"
+    assert "nonsense" in row["message"]
+    assert "compiled for sm_80 and sm_90" in forward["message"]
 
 
 def test_a_variant_of_its_own_kind_is_not_compiled(bench):

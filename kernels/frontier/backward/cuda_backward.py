@@ -72,4 +72,7 @@ def launch(
 
 
 unsupported = cuda.functions(plan).unsupported
-softmax_backward, log_softmax_backward = backward_functions(launch, cuda.TOO_LONG)
+softmax_backward, log_softmax_backward = (
+    cuda.launches(plan, log=log)(function)
+    for function, log in zip(backward_functions(launch, cuda.TOO_LONG), (False, True), strict=True)
+)
