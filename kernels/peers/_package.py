@@ -68,6 +68,6 @@ def compiled_variant(compiled: Callable, *into: Callable) -> SimpleNamespace:
     compiles one of them for matrices like x.
     """
     softmax, log_softmax = (
-        as_variant(lambda x, out, into=each: compiled(into, x)(x, out)) for each in into
+        as_variant(lambda x, out, into=write: compiled(into, x)(x, out)) for write in into
     )
     return SimpleNamespace(softmax=softmax, log_softmax=log_softmax, unsupported=unsupported)

@@ -77,13 +77,13 @@ def why_bad_name(name: str) -> str | None:
 
 
 @functools.cache
-def add_variant(given: str | Path) -> str:
+def add_variant(file: str | Path) -> str:
     """Make a file from elsewhere a variant of this process; return its name, the file's stem.
 
     Raises BadKernel for a missing file, for a name that is not allowed or is taken, and for a
     constant of the wrong type.
     """
-    path = Path(os.path.abspath(given))  # keeps a symlink: modules beside it are imported
+    path = Path(os.path.abspath(file))  # keeps a symlink: modules beside it are imported
     name, why = path.stem, None
     if not path.exists():
         why = "no such file; name a .py file with a function of an operation's name"
@@ -96,7 +96,7 @@ def add_variant(given: str | Path) -> str:
     elif name in _files():
         why = f"the project has a variant {name!r}, too; rename the file, or leave it out"
     if why:
-        raise BadKernel(f"kernel {str(given)!r}: {why}")
+        raise BadKernel(f"kernel {str(file)!r}: {why}")
     for constant in ("CONFIGS", "ON_REQUEST"):
         source_scan.literal(path, constant)
     _added[name] = path

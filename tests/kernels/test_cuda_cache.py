@@ -95,8 +95,8 @@ def test_where_nothing_can_be_kept_a_call_compiles_once(built, tmp_path, monkeyp
     monkeypatch.undo()
     (tmp_path / "a file").touch()
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "a file"))
-    _, found = once()
-    assert found.symbol_mapping
+    _, binary = once()
+    assert binary.symbol_mapping
 
 
 def no_home():

@@ -77,9 +77,9 @@ def test_torch_computes_what_the_kernels_do_not_take(op, replaced, name, launche
     x = torch.randn(3, 5, device=device)
     expected = answer(torch)
     with kernels.replace_torch() if replaced else contextlib.nullcontext():
-        found = answer(torch if replaced else kernels)
+        ours = answer(torch if replaced else kernels)
     assert not launches
-    assert torch.equal(found, expected) if torch.is_tensor(expected) else found == expected
+    assert torch.equal(ours, expected) if torch.is_tensor(expected) else ours == expected
 
 
 # a call that torch.nn makes of its functions; the first two have no dimension, and torch guesses it
@@ -262,12 +262,12 @@ def test_a_launch_in_triton_is_known_too(dim, launches, device, monkeypatch):
     for dtype, out_dtype in KNOWN_DTYPES:
         x = torch.randn(5, 7, device=device).to(dtype).requires_grad_()
         g = torch.randn(5, 7, device=device, dtype=out_dtype)
-        found = []
+        answers = []
         for first in (True, False):
             assert bool(SOFTMAX.known_launch(dim, out_dtype, x)) != first
             y = kernels.softmax(x, dim, out_dtype)
-            found.append((y.detach(), *torch.autograd.grad(y, x, g)))
-        assert all(map(torch.equal, *found))
+            answers.append((y.detach(), *torch.autograd.grad(y, x, g)))
+        assert all(map(torch.equal, *answers))
         assert_right(y.detach(), x.detach().to(out_dtype), dim, "softmax")
     sizes = [len(noted) > 4 for noted in launches]  # sizes of a launch that was made anew
     assert sizes == [True, True, False, False] * 3

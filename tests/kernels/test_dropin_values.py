@@ -162,12 +162,12 @@ def test_infinities_and_nan_as_torch_has_them(op, n, inner, launches, device):
 def test_second_derivatives_are_torchs(op, launches, device):
     torch.manual_seed(3)
     x, g = torch.randn(2, 3, 4, 5, device=device)
-    found = []
+    derivatives = []
     for module in (kernels, torch):
         own, seed = x.clone().requires_grad_(), g.clone().requires_grad_()
         (dx,) = torch.autograd.grad(getattr(module, op)(own, 1), own, seed, create_graph=True)
-        found.append(torch.autograd.grad(dx.square().sum(), (own, seed)))
-    torch.testing.assert_close(*found)
+        derivatives.append(torch.autograd.grad(dx.square().sum(), (own, seed)))
+    torch.testing.assert_close(*derivatives)
     assert len(launches) >= 2
 
 
@@ -220,15 +220,15 @@ def test_a_gradient_is_finite_where_torchs_on_a_gpu_is(replaced, dim, launches, 
     x = torch.tensor([UNEVEN, UNEVEN[::-1]], device=device)
     if dim == 0:
         g, x = g.t().contiguous(), x.t().contiguous()
-    found = []
+    gradients = []
     for module, dtype in ((torch if replaced else kernels, x.dtype), (torch, torch.float64)):
         own, seed = x.to(dtype).requires_grad_(), g.to(dtype).requires_grad_()
-        with kernels.replace_torch() if replaced and not found else contextlib.nullcontext():
+        with kernels.replace_torch() if replaced and not gradients else contextlib.nullcontext():
             (dx,) = torch.autograd.grad(module.softmax(own, dim), own, seed, create_graph=True)
-            found.append([dx])
+            gradients.append([dx])
         if not replaced:  # torch's own on a CPU overflows
-            found[-1] += torch.autograd.grad(dx, seed, g.to(dtype))
-    for ours, exact in zip(*found, strict=True):
+            gradients[-1] += torch.autograd.grad(dx, seed, g.to(dtype))
+    for ours, exact in zip(*gradients, strict=True):
         torch.testing.assert_close(ours, exact.float(), rtol=1e-5, atol=1e32)
     assert launches
 
@@ -357,12 +357,12 @@ def test_sizes_that_a_kernel_cannot_count_are_torchs(numel, n, takes):
 def test_triton_gets_rows_aligned_as_contiguous_ones_are(cols, start, stride, copied, device):
     """It has another instance for each, which adds the elements of a row in another order."""
     x = torch.randn(8 + 3 * stride, device=device).as_strided((3, cols), (stride, 1), start)
-    rows, found = routes._as_contiguous_rows(x, 3, cols, stride)
+    rows, row_stride = routes._as_contiguous_rows(x, 3, cols, stride)
     assert torch.equal(rows, x)
-    assert (rows is not x, found) == (copied, cols if copied else stride)
-    one, found = routes._as_contiguous_rows(x[:1], 1, cols, stride)
+    assert (rows is not x, row_stride) == (copied, cols if copied else stride)
+    one, row_stride = routes._as_contiguous_rows(x[:1], 1, cols, stride)
     assert one.data_ptr() == x.data_ptr() or (start and cols == 64)
-    assert found == cols
+    assert row_stride == cols
 
 
 @pytest.mark.parametrize("cols", [64, 60])
@@ -396,9 +396,9 @@ def test_the_same_bits_at_any_address(dtype, cols, device):
         own = own[start:].as_strided((64, cols), (cols + gap, 1), start).copy_(x).requires_grad_()
         y = kernels.softmax(own, -1, dtype=torch.float32)
         (dx,) = torch.autograd.grad(y, own, g.expand(64, cols))
-        found = kernels.softmax(own, -1), y, dx
-        expected = expected or found
-        assert all(map(torch.equal, found, expected))
+        answers = kernels.softmax(own, -1), y, dx
+        expected = expected or answers
+        assert all(map(torch.equal, answers, expected))
         one = kernels.softmax(own[5:6].detach(), -1, dtype=torch.float32)
         assert torch.equal(one, y[5:6]), "in another batch"
     assert torch.equal(y, kernels.softmax(x.float(), -1)), "not as a row that was cast first"

@@ -118,15 +118,15 @@ def test_a_gradient_in_16_bits_is_that_of_float32_rounded_once(cols, op, emulate
 )  # rows of 1, 1, 8, 16, 32 and 64 lanes
 def test_a_small_matrix_has_the_bits_of_a_large_one(cols, emulated):
     """More lanes share a row, and its elements do not pass through shared memory."""
-    x, found = torch.randn(9, cols), []
+    x, results = torch.randn(9, cols), []
     for config, direct in (("k20", 1), ("k20s", 0)):
         plan = functools.partial(frontier_packed.plan, config=config)
         assert plan(Problem(x.dtype, *x.shape, 1, False, SMALL))[0].extra_args == (direct,)
         for start, out_start in ((0, 0), (1, 3)):  # rows that touch: elements inside a vector
             out = placed(torch.zeros_like(x), out_start, 0)
-            found.append(emulated.run(plan, (placed(x, start, 0),), out))
-    assert problem(found[0], (x,), "softmax") is None
-    assert all(torch.equal(tensor, found[0]) for tensor in found)
+            results.append(emulated.run(plan, (placed(x, start, 0),), out))
+    assert problem(results[0], (x,), "softmax") is None
+    assert all(torch.equal(tensor, results[0]) for tensor in results)
 
 
 # An odd number of tiles: a block is left with one. An even one, and fewer warps.

@@ -28,21 +28,23 @@ def warnings(caplog):
     operation._failed.clear()
 
 
-def answers(op: str, x: torch.Tensor, how: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def answers(
+    op: str, x: torch.Tensor, caller: str
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return y, g and dx of a softmax over the last dimension, called in one of three ways."""
     x = x.detach().requires_grad_()
     g = torch.randn(x.shape, device=x.device, dtype=x.dtype)
-    with kernels.replace_torch() if how == "replaced" else contextlib.nullcontext():
-        if how == "operator":
+    with kernels.replace_torch() if caller == "replaced" else contextlib.nullcontext():
+        if caller == "operator":
             y = getattr(torch.ops.softmax_bench, op)(x, x.dim() - 1, None)
         else:
-            y = getattr(torch if how == "replaced" else kernels, op)(x, -1)
+            y = getattr(torch if caller == "replaced" else kernels, op)(x, -1)
         (dx,) = torch.autograd.grad(y, x, g)
     return y.detach(), g, dx
 
 
-def assert_answers(op: str, x: torch.Tensor, how: str) -> None:
-    y, g, dx = answers(op, x, how)
+def assert_answers(op: str, x: torch.Tensor, caller: str) -> None:
+    y, g, dx = answers(op, x, caller)
     assert_right(y, x, x.dim() - 1, op)
     assert_gradient(dx, g, y, x.dim() - 1, op)
 
@@ -63,17 +65,17 @@ def forget_launches() -> None:
         function.gradient.known_launches.clear()
 
 
-@pytest.mark.parametrize("how", ["function", "replaced", "operator"])
+@pytest.mark.parametrize("caller", ["function", "replaced", "operator"])
 @pytest.mark.parametrize("op", [OPS[0], slow(OPS[1])])
 def test_a_route_that_fails_is_followed_by_the_next_one(
-    op, how, launches, device, monkeypatch, warnings
+    op, caller, launches, device, monkeypatch, warnings
 ):
     """By Triton, then by torch: forward and backward, each tried once and named once."""
     forward, backward = failing(), failing(OSError("libcuda.so.1: no such file"))
     set_cuda(monkeypatch, forward, backward)
     x = torch.randn(2, COLS, device=device)
     for _ in range(2):
-        assert_answers(op, x, how)
+        assert_answers(op, x, caller)
     assert forward.call_count == backward.call_count == 1
     assert [CAUSE in line and "Triton computes" in line for line in warnings()] == [True, False]
     assert "OSError: libcuda.so.1: no such file" in warnings()[1]
@@ -81,8 +83,8 @@ def test_a_route_that_fails_is_followed_by_the_next_one(
     triton = failing(ImportError("no module named triton"))
     monkeypatch.setattr(routes, "triton_kernels", triton)
     for _ in range(2):
-        assert_answers(op, x, how)
-        assert_answers(op, x[:, :9], how)
+        assert_answers(op, x, caller)
+        assert_answers(op, x[:, :9], caller)
     assert triton.call_count == 4
     assert len(warnings()) == 4
     assert all("torch computes" in line for line in warnings()[2:])
@@ -176,11 +178,11 @@ def nothing_prepared(monkeypatch):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("how", ["function", "replaced"])
+@pytest.mark.parametrize("caller", ["function", "replaced"])
 @pytest.mark.parametrize("captured", [False, True])
 @pytest.mark.parametrize("step", STEPS)
 def test_a_failure_at_any_step_on_a_gpu(
-    step, captured, how, device, monkeypatch, warnings, nothing_prepared
+    step, captured, caller, device, monkeypatch, warnings, nothing_prepared
 ):
     """Forward and backward, eager and in a capture, whose graph then computes the same."""
     owner, name, replacement = STEPS[step]
@@ -198,11 +200,11 @@ def test_a_failure_at_any_step_on_a_gpu(
     stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
     if captured:
         with torch.cuda.graph(graph):
-            y, g, dx = answers("softmax", x, how)
+            y, g, dx = answers("softmax", x, caller)
         graph.replay()
     else:
         with torch.cuda.stream(stream):
-            y, g, dx = answers("softmax", x, how)
+            y, g, dx = answers("softmax", x, caller)
     torch.cuda.synchronize()
     assert_right(y, x, 1, "softmax")
     assert_gradient(dx, g, y, 1, "softmax")

@@ -32,8 +32,8 @@ def test_a_new_kernel_passes_the_gate_and_has_the_style(bench, tmp_path, languag
     path.parent.mkdir()
     for new in ([inside], [outside, "--output", str(path)]):
         run(*PYTHON, "kernels", "new", *new, "--language", language, cwd=bench.project)
-    for name, given in ((inside, {}), (outside, {"kernel": path})):
-        row = bench.row(name, M=6, N=1500, dtype="bfloat16", **given)
+    for name, options in ((inside, {}), (outside, {"kernel": path})):
+        row = bench.row(name, M=6, N=1500, dtype="bfloat16", **options)
         assert row["status"] == status, row["message"]
         assert words in row["message"]
     inside_file = bench.project / f"kernels/contributed/{inside}.py"
@@ -59,8 +59,8 @@ def test_a_name_or_a_place_that_cannot_be_is_refused_in_one_line(tmp_path, capsy
         ("mine", tmp_path / "absent" / "mine.py", "No such file or directory"),
         ("mine", kernels.variant_file("frontier").with_stem("mine"), "leave --output out"),
     ):
-        given = ["--output", str(output)] if output else []
-        assert command_line.main(["new", name, "--language", "cuda", *given]) == 2
+        options = ["--output", str(output)] if output else []
+        assert command_line.main(["new", name, "--language", "cuda", *options]) == 2
         out, err = capsys.readouterr()
         assert (out, err.count("\n")) == ("", 1)
         assert err.startswith("error: ")

@@ -57,15 +57,15 @@ OTHER = [  # code
 ]
 
 
-@pytest.mark.parametrize("same", [True, False])
-def test_code_means_something_and_prose_nothing(tmp_path, same):
-    for number, (name, before, after) in enumerate(SAME if same else OTHER):
+@pytest.mark.parametrize("equal", [True, False])
+def test_code_means_something_and_prose_nothing(tmp_path, equal):
+    for number, (name, before, after) in enumerate(SAME if equal else OTHER):
         text = {"a.py": PYTHON, "a.cu": CUDA}[name]
         assert before in text
         paths = [tmp_path / f"{number}{letter}{name}" for letter in "xy"]  # nor does a file's name
         paths[0].write_text(text, encoding="utf-8")
         paths[1].write_text(text.replace(before, after), encoding="utf-8")
-        assert (code_sha256(paths[:1]) == code_sha256(paths[1:])) == same, (before, after)
+        assert (code_sha256(paths[:1]) == code_sha256(paths[1:])) == equal, (before, after)
 
 
 def test_other_files_are_taken_as_they_are_in_any_order(tmp_path):

@@ -56,9 +56,9 @@ def assert_right(y: torch.Tensor, x: torch.Tensor, dim: int, op: str) -> None:
     """Assert that y is the softmax of x over ``dim`` in float64, as y's dtype rounds it."""
     assert y.shape == x.shape
     assert y.is_contiguous()
-    rows, of = (t.movedim(dim, -1).reshape(-1, t.shape[dim]) for t in (y, x.to(y.dtype)))
+    rows, x_rows = (t.movedim(dim, -1).reshape(-1, t.shape[dim]) for t in (y, x.to(y.dtype)))
     truncates = y.dtype == torch.bfloat16 and y.device.type == "cpu"  # Triton's interpreter
-    problem = tolerance.check_rows(rows, (of,), op, truncates).problem
+    problem = tolerance.check_rows(rows, (x_rows,), op, truncates).problem
     assert problem is None, problem
 
 

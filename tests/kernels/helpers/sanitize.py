@@ -117,9 +117,9 @@ def main() -> int:
             faults.append(f"{tool} does not report a broken kernel:\n{text}")
         launched, errors = collections.Counter(), 0
         for text in (shard.result() for shard in said):
-            of_shard, found = count(text)
-            launched, errors = launched + of_shard, errors + found
-            faults += [f"{tool}:\n{text[-20_000:]}"] * bool(found)
+            of_shard, shard_errors = count(text)
+            launched, errors = launched + of_shard, errors + shard_errors
+            faults += [f"{tool}:\n{text[-20_000:]}"] * bool(shard_errors)
         sums = launched.total(), len(launched), errors
         print("{}: {} launches of {} kernels, {} errors".format(tool, *sums))
     print("\n\n".join(faults))
