@@ -63,7 +63,7 @@ def test_a_column_has_the_same_bits_in_tensors_of_any_width(op, n, dtype, launch
 )
 @one_op
 def test_cuda_backward_takes_long_rows(op, dtype, cols, by_cuda, device, monkeypatch):
-    """From which length on, test_dropin_values.py has."""
+    """test_dropin_backward.py says from which length on."""
     torch.manual_seed(3)
     x = torch.randn(5, cols, device=device).to(dtype).requires_grad_()
     g = torch.randn(cols, device=device).to(dtype).expand(5, cols)
