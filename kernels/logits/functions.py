@@ -9,7 +9,7 @@ from torch import Tensor
 from ..cuda.launch import launches
 from ..tensors import empty_output, new_row_values
 from . import Options, RowTensors, launch
-from .launch import backward_planner, forward_planner
+from .launch import backward_planner, forward_planner, fused_planner
 
 LOSS = Options("CrossEntropy", ignore_index=-100)  # torch's default
 
@@ -73,13 +73,21 @@ def cross_entropy_backward(
     return dx
 
 
-@launches(forward_planner(LOSS.operation), backward_planner(LOSS.operation))
+@launches(
+    fused_planner(LOSS.operation),
+    forward_planner(LOSS.operation),
+    backward_planner(LOSS.operation),
+)
 def cross_entropy_and_gradient(
     x: Tensor, target: Tensor, out: tuple[Tensor, Tensor] | None = None
 ) -> tuple[Tensor, Tensor]:
     """Return the loss of each row (M,), and softmax(x) - 1[n = target], (M, N)."""
     loss, dx = out or (new_row_values(x), empty_output(x, None))
-    tensors, sums = RowTensors(x, target), x.new_empty((2, len(x)), dtype=torch.float32)
+    tensors = RowTensors(x, target)
+    if launch.fits_in_registers(LOSS.operation, x.dtype, x.shape[1], x.get_device()):
+        launch.forward_and_backward(LOSS, tensors, loss, dx)
+        return loss, dx
+    sums = x.new_empty((2, len(x)), dtype=torch.float32)
     launch.forward(LOSS, tensors, loss, sums=sums)
     launch.backward(LOSS, tensors, dx, None, sums)
     return loss, dx

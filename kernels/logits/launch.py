@@ -7,12 +7,13 @@ strides: x is (M, N) of any row stride, and everything else is contiguous.
 import functools
 import struct
 
+import torch
 from torch import Tensor
 
 from ..contract import WARP
 from ..cuda import launch as cuda
 from ..cuda.plan import LaunchPlan, Planner, Problem, instantiate, widest_pack
-from . import Options, RowTensors, logits_backward, logits_forward
+from . import Options, RowTensors, logits_backward, logits_forward, loss_and_gradient
 
 MEAN_SOURCE = logits_forward.SOURCE.with_name("loss_mean.cu")
 MEAN_THREADS = 32 * WARP
@@ -31,6 +32,19 @@ def forward_planner(operation: str) -> Planner:
 def backward_planner(operation: str) -> Planner:
     """Return what plans the gradient of an operation of logits_forward.cu."""
     return functools.partial(logits_backward.plan, operation=GRADIENTS.get(operation, operation))
+
+
+@functools.cache
+def fused_planner(operation: str) -> Planner:
+    """Return what plans a loss of logits_forward.cu together with its gradient."""
+    return functools.partial(loss_and_gradient.plan, operation=operation)
+
+
+@functools.cache
+def fits_in_registers(operation: str, dtype: torch.dtype, cols: int, device: int) -> bool:
+    """Return whether ``forward_and_backward`` takes rows of so many elements."""
+    problem = Problem(dtype, 1, cols, 1, False, cuda.gpu_info(device))
+    return bool(fused_planner(operation)(problem))
 
 
 @functools.cache
@@ -132,6 +146,43 @@ def backward(
     )
     planner = backward_planner(options.operation)
     cuda.launch_with((planner, x.dtype, rows, cols, 1, False, x.get_device(), None), arguments)
+
+
+def forward_and_backward(
+    options: Options,
+    tensors: RowTensors,
+    losses: Tensor,
+    dx: Tensor,
+    g_scale: Tensor | None = None,
+    sums: Tensor | None = None,
+) -> None:
+    """Launch loss_and_gradient.cu on rows that ``fits_in_registers``; dx may be x.
+
+    ``g_scale``, one number, is the gradient of each loss; None is 1. ``sums``: as in ``forward``.
+    """
+    x = tensors.x
+    (rows, cols), strides = x.shape, (x.stride(0), dx.stride(0))
+    addresses = x.data_ptr(), dx.data_ptr()
+    pack = widest_pack(
+        x.element_size(), addresses[0] | addresses[1], strides[0] | strides[1] | cols
+    )
+    maxima = 0 if sums is None else sums.data_ptr()
+    arguments = (
+        *_row_arguments(tensors, options, rows),
+        losses.data_ptr(),
+        addresses[0],
+        strides[0],
+        rows,
+        cols,
+        0,
+        maxima,
+        maxima and maxima + 4 * rows,
+        addresses[1],
+        strides[1],
+        0 if g_scale is None else g_scale.data_ptr(),
+    )
+    planner = fused_planner(options.operation)
+    cuda.launch_with((planner, x.dtype, rows, cols, pack, False, x.get_device(), None), arguments)
 
 
 def loss_mean(

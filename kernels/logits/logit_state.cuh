@@ -39,53 +39,63 @@ struct LogitSums {
   __device__ static float pivot_of(float max) { return max == lowest() ? 0.0f : max; }
   __device__ float exp(float distance) const { return exp2_approx(distance * log2_scale); }
 
+  // How the exps of some elements are computed, from their maximum. The product of the maximum and
+  // the scale is rounded, which makes all exps larger or smaller by one factor near 1. Where it
+  // would not be near 1, the maximum is subtracted before.
+  struct Exps {
+    float pivot, log2_scale, log2_pivot, log2_max, exp_max;
+    bool is_large;
+
+    __device__ Exps(float max, float log2_scale)
+        : pivot(pivot_of(max)), log2_scale(log2_scale), log2_pivot(pivot * log2_scale) {
+      is_large = !(fabsf(log2_pivot) <= kLargestProduct);
+      if (is_large) log2_pivot = 0.0f;
+      log2_max = is_large ? 0.0f : fmaf(pivot, log2_scale, -log2_pivot);
+      exp_max = exp2_approx(log2_max);
+    }
+    // Replace a vector's elements by what log2_of() takes.
+    template <int N>
+    __device__ void shift(float (&value)[N]) const {
+      if (!is_large) return;
+#pragma unroll
+      for (int i = 0; i < N; ++i) value[i] -= pivot;
+    }
+    __device__ float log2_of(float value) const { return fmaf(value, log2_scale, -log2_pivot); }
+  };
+
   // Return the state of a lane's elements: K vectors, whose elements beyond the row are -inf.
   // `elements`: from the first vector's beginning to the row's end; vectors are STEP elements
-  // apart. EXACT: `rest` is exact where the maximum has nearly the whole sum; else it is as inexact
-  // as a sum with the maximum in it.
-  template <typename T, int K, int STEP, bool EXACT = false>
+  // apart. `rest` is as inexact as a sum with the maximum in it.
+  template <typename T, int K, int STEP>
   __device__ State of_lane(const uint4 (&vec)[K], int elements) const {
     State state = State::identity();
     state.max = max_element<T>(vec);
-    // The product of the maximum and the scale is rounded, which makes all exps larger or smaller
-    // by one factor near 1. Where it would not be near 1, the maximum is subtracted before.
-    const float pivot = pivot_of(state.max), product = pivot * log2_scale;
-    const bool is_large = !(fabsf(product) <= kLargestProduct);
-    const float log2_pivot = is_large ? 0.0f : product;
-    const float log2_max = is_large ? 0.0f : fmaf(pivot, log2_scale, -log2_pivot);
-    const float exp_max = exp2_approx(log2_max);
-    float rest = 0.0f, large = 0.0f;  // exps from 1/2 on
-    float moment = 0.0f;
+    const Exps exps(state.max, log2_scale);
+    float rest = 0.0f, moment = 0.0f;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       float value[kVecElems<T>], exp_x[kVecElems<T>];
       unpack<T>(vec[k], value);
-      if (is_large) {
-#pragma unroll
-        for (int i = 0; i < kVecElems<T>; ++i) value[i] -= pivot;
-      }
+      exps.shift(value);
 #pragma unroll
       for (int i = 0; i < kVecElems<T>; ++i) {
-        float log2_x = fmaf(value[i], log2_scale, -log2_pivot);
+        float log2_x = exps.log2_of(value[i]);
         // exp(-inf) = 0, and 0 times this is 0
         if constexpr (MOMENT == Moment::kEntropy) log2_x = max_or_nan(log2_x, kFarthest);
         exp_x[i] = exp2_approx(log2_x);
         if constexpr (MOMENT == Moment::kEntropy) moment = fmaf(exp_x[i], log2_x, moment);
-        if constexpr (EXACT) {
-          if (exp_x[i] >= 0.5f) large += exp_x[i], exp_x[i] = 0.0f;
-        }
         if constexpr (MOMENT == Moment::kMean) {
-          if (k * STEP + i < elements) moment += is_large ? value[i] : value[i] - pivot;
+          if (k * STEP + i < elements) moment += exps.is_large ? value[i] : value[i] - exps.pivot;
         }
       }
       rest += tree_reduce<Sum, kVecElems<T>>(exp_x);
     }
-    rest = EXACT ? rest + (large - exp_max) : rest - exp_max;
-    state.rest = __fdividef(rest, exp_max);
+    rest -= exps.exp_max;
+    state.rest = __fdividef(rest, exps.exp_max);
     if constexpr (MOMENT == Moment::kEntropy) {
       // The distance of an element from the maximum is in units of 1 / log2_scale.
-      const float distances = fmaf(-log2_max, rest + exp_max, moment);
-      state.moment = __fdividef(distances, exp_max * log2_scale);
+      const float distances = fmaf(-exps.log2_max, rest + exps.exp_max, moment);
+      state.moment = __fdividef(distances, exps.exp_max * log2_scale);
     } else if constexpr (MOMENT == Moment::kMean) {
       state.moment = moment;
 #pragma unroll
@@ -93,6 +103,30 @@ struct LogitSums {
         state.count += static_cast<float>(min(max(elements - k * STEP, 0), kVecElems<T>));
     }
     return state;
+  }
+
+  // Return what the `rest` of a lane that has the maximum lacks, where the maximum has nearly the
+  // whole sum.
+  template <typename T, int K>
+  __device__ float lost_of_lane(const uint4 (&vec)[K], float max) const {
+    const Exps exps(max, log2_scale);
+    float inexact = 0.0f, small = 0.0f, large = 0.0f;  // all exps, those below 1/2, the others
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      float value[kVecElems<T>];
+      unpack<T>(vec[k], value);
+      exps.shift(value);
+#pragma unroll
+      for (int i = 0; i < kVecElems<T>; ++i) value[i] = exp2_approx(exps.log2_of(value[i]));
+      inexact += tree_reduce<Sum, kVecElems<T>>(value);
+#pragma unroll
+      for (int i = 0; i < kVecElems<T>; ++i) {
+        if (value[i] >= 0.5f) large += value[i], value[i] = 0.0f;
+      }
+      small += tree_reduce<Sum, kVecElems<T>>(value);
+    }
+    const float exact = small + (large - exps.exp_max);
+    return __fdividef(exact, exps.exp_max) - __fdividef(inexact - exps.exp_max, exps.exp_max);
   }
 
   // Return what a part of a row adds to the sums of a row with this maximum. `has_max`: it is the

@@ -1,39 +1,7 @@
 // The gradients of logits_forward.cu with respect to the logits, element by element from what the
 // forward saved of each row.
-#include "logit_arguments.cuh"
-#include "row_exp.cuh"
+#include "logit_gradient.cuh"
 #include "unaligned.cuh"
-
-// A row's gradient: for an element with probability p,
-//   scale p + entropy_scale p (log p + entropy) + offset, and `at_index` more at its indices.
-template <typename T>
-struct RowGradient {
-  float max, log_sum, inverse_temperature;
-  float scale = 0.0f, entropy_scale = 0.0f, entropy = 0.0f, offset = 0.0f;
-  const Index* index = nullptr;
-  const float* g = nullptr;  // gradient of each index
-  Index index_count = 0;
-  float per_g = 0.0f;  // at_index, of a g of 1
-
-  __device__ float log_prob(float x) const { return (x - max) * inverse_temperature - log_sum; }
-  // Return the gradient of an element of no index, or of one whose scale differs.
-  __device__ float beside(float x) const { return beside(x, scale); }
-  __device__ float beside(float x, float scale_of_x) const {
-    const float log_p = log_prob(x);
-    const float p = sizeof(T) < sizeof(float) ? exp_approx(log_p) : exp_corrected(log_p);
-    // an element that is -inf has p = 0, and 0 times its log p is 0
-    const float from_mean = max_or_nan(log_p, -0x1p100f) + entropy;
-    return fmaf(p, fmaf(entropy_scale, from_mean, scale_of_x), offset);
-  }
-  // Return the gradient of the element in a column. Where it is a nearly certain token, 1 - p is
-  // not what is left of 1.
-  __device__ float of(float x, Index column) const {
-    float at_index = 0.0f;
-    for (Index k = 0; k < index_count; ++k)
-      if (index[k] == column) at_index += g[k] * per_g;
-    return fmaf(-at_index, expm1f(log_prob(x)), beside(x, scale + at_index));
-  }
-};
 
 // dx and x: (rows, cols); dx may be x. g: (rows, index_count), or (rows,) of operations without an
 // index; one number for all rows if g_stride is 0. g may be null: 1. g_scale: a factor of g, or
@@ -52,8 +20,6 @@ struct Arguments : RowArguments {
   const float* entropies;
   Index row_blocks;
 };
-
-__device__ const float kOne = 1.0f;
 
 // K: vectors of each of THREADS threads.
 template <typename T, typename Op, int K, int THREADS>
@@ -87,7 +53,7 @@ __global__ void __launch_bounds__(THREADS) logits_backward(const Arguments<T> ar
   const float inverse = arguments.inverse_of(row);
   const float g_scale = arguments.g_scale == nullptr ? 1.0f : *arguments.g_scale;
   const float* const g = arguments.g == nullptr ? &kOne : arguments.g;
-  RowGradient<T> gradient{arguments.maxima[row], arguments.log_sums[row], inverse};
+  RowGradient<T, true> gradient{arguments.maxima[row], arguments.log_sums[row], inverse};
   if constexpr (Op::kHasIndex) {
     gradient.index_count = arguments.index_count, gradient.per_g = inverse;
     gradient.index = arguments.index + row * gradient.index_count;
@@ -99,12 +65,7 @@ __global__ void __launch_bounds__(THREADS) logits_backward(const Arguments<T> ar
   } else {
     gradient.scale = g[row * arguments.g_stride] * g_scale * inverse;
   }
-  if constexpr (Op::kIsLoss) {
-    const float logsumexp = fmaf(gradient.max, inverse, gradient.log_sum);
-    gradient.per_g *= arguments.smoothing.value - 1.0f;
-    gradient.offset = gradient.scale * arguments.smoothing.value / static_cast<float>(width);
-    gradient.scale *= -fmaf(2.0f * arguments.z_loss.value, logsumexp, 1.0f);
-  }
+  if constexpr (Op::kIsLoss) gradient.make_loss(arguments, width);
   if (arguments.h != nullptr) {
     gradient.entropy_scale = -arguments.h[row] * inverse;
     gradient.entropy = arguments.entropies[row];
@@ -124,7 +85,7 @@ __global__ void __launch_bounds__(THREADS) logits_backward(const Arguments<T> ar
     float value[kElems];
     unpack<T>(vec[k], value);
 #pragma unroll
-    for (int i = 0; i < kElems; ++i) value[i] = skipped ? 0.0f : gradient.beside(value[i]);
+    for (int i = 0; i < kElems; ++i) value[i] = skipped ? 0.0f : gradient.from_x(value[i]);
     store_vec(reinterpret_cast<uint4*>(to.at(first_vec + k * THREADS)), pack<T>(value));
   }
 #pragma unroll 1

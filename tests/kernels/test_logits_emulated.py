@@ -23,14 +23,21 @@ def emulated_logits(emulated, monkeypatch):
     def launch_with(key, arguments):
         planner, dtype, rows, cols, pack, log, _, narrow = key
         plans.append(planner(Problem(dtype, rows, cols, pack, log, emulated.SMALL, narrow))[0])
-        sizes = rows, cols, dtype.itemsize
-        forward = "logits_backward" not in plans[-1].kernel
-        x_stride = arguments[10] if forward else arguments[12]
-        read = addresses(arguments[9], x_stride, *sizes)
-        written = read if forward else addresses(arguments[8], arguments[11], *sizes)
+        kernel, _, _ = plans[-1].kernel.partition("<")
+        # Places of x and its stride in the arguments, and of what is written in vectors.
+        x, x_stride, written, its_stride = {
+            "logits_backward": (9, 12, 8, 11),
+            "loss_and_gradient": (9, 10, 16, 17),
+        }.get(kernel, (9, 10, 9, 10))
+        read, written = (
+            addresses(arguments[begin], arguments[stride], rows, cols, dtype.itemsize)
+            for begin, stride in ((x, x_stride), (written, its_stride))
+        )
         emulated.call(plans[-1], arguments, read, written)
 
     monkeypatch.setattr(launch.cuda, "launch_with", launch_with)
+    monkeypatch.setattr(launch.cuda, "gpu_info", lambda _: emulated.SMALL)
+    launch.fits_in_registers.cache_clear()
     return plans
 
 
@@ -229,6 +236,42 @@ def test_loss_and_its_gradient(in_place, emulated_logits):
     dx = x if in_place else torch.full_like(x, torch.nan)
     launch.backward(Options("CrossEntropy", **settings), RowTensors(x, target), dx, g, sums)
     torch.testing.assert_close(dx.double(), gradient, rtol=1e-5, atol=1e-7)
+
+
+# A warp's row; a block's; a cluster's of 2 and more, with one tile of a warp and with two; rows of
+# whole vectors, and others.
+@pytest.mark.parametrize(
+    ("cols", "dtype"),
+    [
+        (100, torch.float32),
+        (2001, torch.bfloat16),
+        (4000, torch.float32),
+        (9000, torch.bfloat16),
+        slow(16_384, torch.float32),
+        slow(9001, torch.float32),
+        slow(70_001, torch.bfloat16),
+        slow(40_000, torch.float16),
+    ],
+)
+@pytest.mark.parametrize("in_place", [False, True])
+def test_loss_and_gradient_in_one_pass_are_those_of_two(cols, dtype, in_place, emulated_logits):
+    x, target = drawn(5, cols, dtype)
+    target[2], x[3, target[3]], x[4, 7 : cols // 2] = -100, 50.0, -torch.inf
+    for operation, smoothing in (("CrossEntropy", 0.0), ("SmoothedCrossEntropy", 0.1)):
+        settings = {"ignore_index": -100, "label_smoothing": smoothing, "z_loss": 0.01}
+        options = Options(operation, **settings)
+        loss, _, sums = values(x, target, operation, **settings)
+        tensors, scale = RowTensors(x, target), torch.tensor(0.25)
+        dx = torch.full_like(x, torch.nan)
+        launch.backward(options, tensors, dx, scale, sums)
+        once = x.clone() if in_place else torch.full_like(x, torch.nan)
+        fused = torch.full((5,), torch.nan)
+        tensors = tensors._replace(x=once if in_place else x)
+        launch.forward_and_backward(options, tensors, fused, once, scale)
+        assert emulated_logits[-1].kernel.startswith("loss_and_gradient")
+        assert torch.equal(fused, loss[:, 0])
+        near = torch.finfo(dtype).eps
+        torch.testing.assert_close(once.float(), dx.float(), rtol=near, atol=1e-9)
 
 
 def test_the_gradient_of_a_sure_token_keeps_its_digits(emulated_logits):

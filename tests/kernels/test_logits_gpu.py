@@ -42,6 +42,25 @@ def test_values_and_gradients(rows, cols, dtype):
         assert (dx[some] - right).abs().max() <= limit * right.abs().max()
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(("rows", "cols"), SHAPES)
+def test_loss_and_gradient_in_one_pass(rows, cols, dtype):
+    torch.manual_seed(rows)
+    x = (4 * torch.randn(rows, cols, device="cuda")).to(dtype)
+    x[:, : cols // 9] = -torch.inf
+    target = torch.randint(cols // 9, cols, (rows,), device="cuda")
+    target[::7] = -100
+    loss, dx = functions.cross_entropy_and_gradient(x, target)
+    assert torch.equal(loss, functions.cross_entropy(x, target))
+    limit = {torch.float32: 2e-6}.get(dtype, torch.finfo(dtype).eps)
+    kept = target != -100
+    for some in torch.arange(rows, device="cuda").split(max(1, 2**24 // cols)):
+        right = torch.softmax(x[some].double(), 1)
+        right.scatter_add_(1, target[some, None].clamp(min=0), -right.new_ones(len(some), 1))
+        right *= kept[some, None]
+        assert (dx[some] - right).abs().max() <= limit
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("cols", [64, 5003, 50_257, 151_936])
 def test_a_row_has_the_same_bits_in_any_batch(cols, dtype):

@@ -11,6 +11,7 @@ AUTO = {"gpu": "auto", "blocks": 51}
 COMPILED = {"registers", "spilled_bytes", "shared_bytes", "num_warps", "blocks_per_sm"}
 MAY_BE_EMPTY = {"message", "flags", "throttle_reasons", "git_commit", "git_dirty"}
 MAY_BE_EMPTY |= {"package_versions"}  # but for peers
+MAY_BE_EMPTY |= {"special_rows_wrong"}  # but for a kernel that is wrong on some
 MAY_BE_EMPTY |= {"meet_us", "meet_form", "of_meet"}  # but for few long rows
 
 

@@ -122,11 +122,10 @@ struct RowPart {
     if constexpr (CLUSTER > 1) cluster_arrive();  // merge() waits, long after all have arrived
   }
 
-  // Merge the states of the row's warps; each lane has its warp's. All threads that share the row
-  // get the result.
-  __device__ State merge(State state) const {
+  // Return the states of all warps of the row, which all of its threads get. Each lane of a warp
+  // has the warp's.
+  __device__ const State (&exchange(State state) const)[WARPS * CLUSTER] {
     const int lane = threadIdx.x % kWarp;
-    if constexpr (WARPS * CLUSTER == 1) return state;
     if constexpr (CLUSTER == 1) {
       if (lane == 0) buffer->states[threadIdx.x / kWarp] = state;
       __syncthreads();
@@ -136,6 +135,11 @@ struct RowPart {
       if (lane < CLUSTER) st_async(buffer->states + place, &buffer->mbarrier, lane, state);
       buffer->mbarrier.wait();
     }
-    return merge_all<Merge>(buffer->states);
+    return buffer->states;
+  }
+  // Merge them.
+  __device__ State merge(State state) const {
+    if constexpr (WARPS * CLUSTER == 1) return state;
+    return merge_all<Merge>(exchange(state));
   }
 };

@@ -1,0 +1,118 @@
+// Each row's loss, and its gradient with respect to the logits, of a row that stays in the
+// registers of a warp, a block or a cluster of blocks: each logit is read once.
+#include "cluster.cuh"
+#include "logit_gradient.cuh"
+#include "logit_segments.cuh"
+#include "logit_values.cuh"
+#include "vec_tile.cuh"
+
+// dx: (rows, cols), which may be x. g_scale: a factor of all gradients, or null.
+template <typename T>
+struct Arguments : ValueArguments<T> {
+  T* dx;
+  Index dx_stride;
+  const float* g_scale;
+  Index segments;
+};
+
+// Threads of a multiprocessor: registers of a thread hold a tile, which takes more of them where
+// vectors are shifted, and twice as many where each is loaded twice.
+template <typename T, bool UNALIGNED>
+constexpr int kThreadsPerSm = !UNALIGNED                  ? 1024
+                              : sizeof(T) < sizeof(float) ? 768
+                                                          : 512;
+
+// K, UNALIGNED: as in VecTile. A warp has TILES tiles of a segment, and SEGMENT_WARPS warps share
+// the segment; 0: the row is one tile. So the states are those of logits_forward.cu, and merge in
+// its order. WARPS, CLUSTER, ROWS: as in RowPart.
+template <typename T, typename Op, int K, int TILES, int SEGMENT_WARPS, int WARPS, int CLUSTER,
+          int ROWS, bool UNALIGNED>
+__global__ void __launch_bounds__(kWarp * WARPS * ROWS,
+                                  kThreadsPerSm<T, UNALIGNED> / (kWarp * WARPS * ROWS))
+    loss_and_gradient(const Arguments<T> arguments) {
+  using Sums = LogitSums<kMoment<Op>>;
+  using State = typename Sums::State;
+  using Tile = VecTile<T, K, UNALIGNED, 1, (sizeof(T) < sizeof(float))>;
+  constexpr int kTileVecs = K * kWarp, kApart = SEGMENT_WARPS == 0 ? 1 : SEGMENT_WARPS;
+  const RowPart<Sums, WARPS, CLUSTER, ROWS> part;
+  const Index row = part.row;
+  if (ROWS > 1 && row >= arguments.rows) return;
+  const int cols = static_cast<int>(arguments.cols);
+  const int first_tile = part.tile / kApart * (kApart * TILES) + part.tile % kApart;
+  const T* const x_row = arguments.x + row * arguments.x_stride;
+  T* const dx_row = arguments.dx + row * arguments.dx_stride;
+  Tile tile[TILES];
+#pragma unroll
+  for (int i = 0; i < TILES; ++i) {
+    tile[i] = Tile((first_tile + i * kApart) * kTileVecs, cols, lowest());
+    tile[i].begin_load(x_row);
+  }
+  const Index column = arguments.index[row];
+  if (arguments.template skips<Op>(row)) {  // all warps of the row do
+    if (part.tile == 0 && threadIdx.x % kWarp == 0) write_zeros<Op>(arguments, row);
+#pragma unroll
+    for (int i = 0; i < TILES; ++i) tile[i].store(dx_row, [](int) { return uint4{}; });
+    return;
+  }
+  part.listen();
+  // The warp that has the target writes the row's values: it finds all of the target's digits.
+  const bool has_column = arguments.has_column(column, arguments.cols);
+  const int target = has_column ? static_cast<int>(column) : 0;
+  const int target_vec = target / kVecElems<T>, target_tile = target_vec / kTileVecs;
+  const int tile_of_target = (target_tile - first_tile) / kApart;  // of this warp's
+  const bool has_target = target_tile >= first_tile && tile_of_target < TILES &&
+                          target_tile == first_tile + tile_of_target * kApart;
+  const T x_target = has_target ? x_row[target] : T{};
+
+  const Sums sums(1.0f);
+  State state = State::identity();
+#pragma unroll
+  for (int i = 0; i < TILES; ++i) {
+    tile[i].end_load(x_row);
+    if (tile[i].first * kVecElems<T> >= cols) continue;
+    const State of_tile =
+        sums.template of_lane<T, K, Tile::kRoundElems>(tile[i].vec, tile[i].elems_left());
+    state = i == 0 ? of_tile : sums.merge(state, of_tile);
+  }
+  state = sums.merge_lanes(state);
+  if constexpr (SEGMENT_WARPS > 0) {
+    State of_segment[2] = {State::identity(), State::identity()};
+    const int segments = static_cast<int>(arguments.segments);
+    merge_warps<kApart>(sums, part.exchange(state), 0, segments, of_segment);
+    state = sums.merge_lanes(sums.merge(of_segment[0], of_segment[1]));
+  }
+  if (has_target && has_column && state.rest < 1.0f && to_float(x_target) == state.max) {
+    float lost = 0.0f;  // as in refine()
+#pragma unroll
+    for (int i = 0; i < TILES; ++i)
+      if (i == tile_of_target) lost = sums.template lost_of_lane<T>(tile[i].vec, state.max);
+    state.rest += __shfl_sync(kWholeWarp, lost, target_vec % kWarp);
+  }
+
+  float lost;
+  const float log_high = log1p_of(state.rest, lost);
+  RowGradient<T, false> gradient{state.max, log_high + lost, 1.0f};
+  gradient.index = arguments.index + row, gradient.index_count = 1, gradient.g = &kOne;
+  gradient.per_g = arguments.g_scale == nullptr ? 1.0f : *arguments.g_scale;
+  gradient.scale = -gradient.per_g;
+  gradient.make_loss(arguments, cols);
+  // as in RowTile::store()
+  constexpr bool kBefore = UNALIGNED && sizeof(T) < sizeof(float);
+  const auto result = [&](uint4& vec) {
+    opaque(vec);
+    return apply_epilogue<T>(vec, gradient);
+  };
+#pragma unroll
+  for (int i = 0; i < TILES; ++i) {
+    if constexpr (kBefore) {
+#pragma unroll
+      for (int k = 0; k < K; ++k) tile[i].vec[k] = result(tile[i].vec[k]);
+    }
+    tile[i].store(dx_row, [&](int k) { return kBefore ? tile[i].vec[k] : result(tile[i].vec[k]); });
+  }
+  if (!has_target) return;
+  __syncwarp();  // the target's gradient takes the place of what another lane has stored
+  if (threadIdx.x % kWarp > 0) return;
+  write_values<Op>(arguments, row, state, 1.0f, x_target);
+  if (has_column) from_float(dx_row[target], gradient.of(to_float(x_target), column));
+}
