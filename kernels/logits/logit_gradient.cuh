@@ -34,14 +34,16 @@ struct RowGradient {
     const float from_mean = max_or_nan(log_p, -0x1p100f) + entropy;
     return fmaf(p, fmaf(entropy_scale, from_mean, scale_of_x), offset);
   }
-  // Return the gradient of the element in a column. Where it is a nearly certain token, 1 - p is
-  // not what is left of 1.
+  // Return the gradient of an element to which its indices add `at_index`. Where it is a nearly
+  // certain token, 1 - p is not what is left of 1.
+  __device__ float of_index(float x, float at_index) const {
+    return fmaf(-at_index, expm1f(log_prob(x)), from_x(x, scale + at_index));
+  }
+  // Return the gradient of the element in a column.
   __device__ float of(float x, Index column) const {
     float at_index = 0.0f;
     for (Index k = 0; k < index_count; ++k)
       if (index[k] == column) at_index += g[k] * per_g;
-    return fmaf(-at_index, expm1f(log_prob(x)), from_x(x, scale + at_index));
+    return of_index(x, at_index);
   }
 };
-
-__device__ const float kOne = 1.0f;

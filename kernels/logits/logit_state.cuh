@@ -145,15 +145,40 @@ struct LogitSums {
     }
     return result;
   }
+  // Add the sums of a part of a row to those of another with the same maximum.
+  __device__ static void add(State& to, const State& part) {
+    to.rest += part.rest;
+    if constexpr (MOMENT != Moment::kNone) to.moment += part.moment;
+    if constexpr (MOMENT == Moment::kMean) to.count += part.count;
+  }
   __device__ State merge(State a, State b) const {
     const float max = fmaxf(a.max, b.max);
     const bool in_a = a.max == max;
     State merged = shifted(a, max, in_a);
     const State other = shifted(b, max, !in_a);
-    merged.rest += other.rest;
-    if constexpr (MOMENT != Moment::kNone) merged.moment += other.moment;
-    if constexpr (MOMENT == Moment::kMean) merged.count += other.count;
+    add(merged, other);
     return merged;
+  }
+  // Merge COUNT states as merge_lanes<COUNT>() does, with the same bits.
+  template <int COUNT>
+  __device__ State merge_adjacent(const State* states) const {
+    State part[COUNT];
+    float max = lowest();
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) part[i] = states[i], max = fmaxf(max, part[i].max);
+    bool found = false;
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) {
+      const bool has_max = !found && part[i].max == max;
+      found = found || has_max;
+      part[i] = shifted(part[i], max, has_max);
+    }
+#pragma unroll
+    for (int distance = COUNT / 2; distance > 0; distance /= 2) {
+#pragma unroll
+      for (int i = 0; i < distance; ++i) add(part[i], part[i + distance]);
+    }
+    return part[0];
   }
   // Merge the states of LANES adjacent lanes; each of them gets the result.
   template <int LANES = kWarp>

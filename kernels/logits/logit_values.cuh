@@ -40,7 +40,7 @@ __device__ void write_zeros(const ValueArguments<T>& to, Index row) {
 // Write a row's values from its state. `target`: the element in the first of the row's columns.
 template <typename Op, typename T, typename State>
 __device__ void write_values(const ValueArguments<T>& to, Index row, State state, float inverse,
-                             T target) {
+                             float target) {
   const T* const x_row = to.x + row * to.x_stride;
   float lost;
   const float log_high = log1p_of(state.rest, lost), log_sum = log_high + lost;
@@ -63,9 +63,9 @@ __device__ void write_values(const ValueArguments<T>& to, Index row, State state
     return;
   }
   // An element whose share is nearly 1 is the maximum, and log_sum is all that is left.
-  const auto log_prob = [&](Index column, T x) {
+  const auto log_prob = [&](Index column, float x) {
     if (!to.has_column(column, to.cols)) return not_a_number();
-    return (to_float(x) - state.max) * inverse - log_high - lost;
+    return (x - state.max) * inverse - log_high - lost;
   };
   if constexpr (Op::kIsLoss) {
     float loss = -log_prob(to.index[row], target);
@@ -77,7 +77,7 @@ __device__ void write_values(const ValueArguments<T>& to, Index row, State state
   } else {
     for (Index k = 0; k < to.index_count; ++k) {
       const Index column = to.index[row * to.index_count + k];
-      if (k > 0 && to.has_column(column, to.cols)) target = x_row[column];
+      if (k > 0 && to.has_column(column, to.cols)) target = to_float(x_row[column]);
       to.first[row * to.index_count + k] = log_prob(column, target);
     }
   }

@@ -21,6 +21,8 @@ struct Arguments : RowArguments {
   Index row_blocks;
 };
 
+__device__ const float kOne = 1.0f;
+
 // K: vectors of each of THREADS threads.
 template <typename T, typename Op, int K, int THREADS>
 __global__ void __launch_bounds__(THREADS) logits_backward(const Arguments<T> arguments) {

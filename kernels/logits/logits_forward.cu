@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(WARPS* kWarp) logits_short(const Arguments<T> 
   }
   if (!mine) return;
   if (arguments.template skips<Op>(row)) return write_zeros<Op>(arguments, row);
-  write_values<Op>(arguments, row, state, arguments.inverse_of(row), target);
+  write_values<Op>(arguments, row, state, arguments.inverse_of(row), to_float(target));
 }
 
 constexpr int kThreadsPerSm = 1024;  // threads of 64 registers
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(WARPS* kWarp, kThreadsPerSm / (WARPS * kWarp))
   if (warp != 0) return;
 
   // Adjacent lanes merge a segment's states; then each lane has whole segments, two at most.
-  State of_segment[2] = {State::identity(), State::identity()};
+  State of_segment[2];
   merge_warps<WARPS>(sums, &warp_states[0][0], begin, end, of_segment);
   if (row_blocks > 1) {
     State* const row_states =
@@ -129,5 +129,6 @@ __global__ void __launch_bounds__(WARPS* kWarp, kThreadsPerSm / (WARPS * kWarp))
   }
   state = sums.merge_lanes(sums.merge(of_segment[0], of_segment[1]));
   refine<Op, Tile, K>(state, sums, arguments, row);
-  if (lane == 0) write_values<Op>(arguments, row, state, arguments.inverse_of(row), target);
+  if (lane == 0)
+    write_values<Op>(arguments, row, state, arguments.inverse_of(row), to_float(target));
 }

@@ -62,7 +62,8 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
   const int tile_of_target = (target_tile - first_tile) / kApart;  // of this warp's
   const bool has_target = target_tile >= first_tile && tile_of_target < TILES &&
                           target_tile == first_tile + tile_of_target * kApart;
-  const T x_target = has_target ? x_row[target] : T{};
+  const float x_target = has_target ? to_float(x_row[target]) : 0.0f;
+  const float g = arguments.g_scale == nullptr ? 1.0f : *arguments.g_scale;
 
   const Sums sums(1.0f);
   State state = State::identity();
@@ -76,12 +77,12 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
   }
   state = sums.merge_lanes(state);
   if constexpr (SEGMENT_WARPS > 0) {
-    State of_segment[2] = {State::identity(), State::identity()};
+    State of_segment[2];
     const int segments = static_cast<int>(arguments.segments);
     merge_warps<kApart>(sums, part.exchange(state), 0, segments, of_segment);
     state = sums.merge_lanes(sums.merge(of_segment[0], of_segment[1]));
   }
-  if (has_target && has_column && state.rest < 1.0f && to_float(x_target) == state.max) {
+  if (has_target && has_column && state.rest < 1.0f && x_target == state.max) {
     float lost = 0.0f;  // as in refine()
 #pragma unroll
     for (int i = 0; i < TILES; ++i)
@@ -92,9 +93,7 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
   float lost;
   const float log_high = log1p_of(state.rest, lost);
   RowGradient<T, false> gradient{state.max, log_high + lost, 1.0f};
-  gradient.index = arguments.index + row, gradient.index_count = 1, gradient.g = &kOne;
-  gradient.per_g = arguments.g_scale == nullptr ? 1.0f : *arguments.g_scale;
-  gradient.scale = -gradient.per_g;
+  gradient.per_g = g, gradient.scale = -g;
   gradient.make_loss(arguments, cols);
   // as in RowTile::store()
   constexpr bool kBefore = UNALIGNED && sizeof(T) < sizeof(float);
@@ -114,5 +113,5 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
   __syncwarp();  // the target's gradient takes the place of what another lane has stored
   if (threadIdx.x % kWarp > 0) return;
   write_values<Op>(arguments, row, state, 1.0f, x_target);
-  if (has_column) from_float(dx_row[target], gradient.of(to_float(x_target), column));
+  if (has_column) from_float(dx_row[target], gradient.of_index(x_target, gradient.per_g));
 }

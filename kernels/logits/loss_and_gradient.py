@@ -4,25 +4,30 @@ Idea: a row stays in the registers of a warp, a block or a cluster of blocks, fr
 and the gradient of each logit follow. The warps' states are those of ``logits_forward`` and merge
 in its order, so a loss has the same bits with and without a gradient. dx may take the place of x.
 Bytes: 2·M·N·itemsize, the least possible.
-Limits: rows of 1 MiB, half of it with clusters of 8 blocks; in float32, rows that do not fill whole
-vectors must be longer than 16 KiB, or have 4 KiB at most. Compute capability 9.0, or 8.0 where a
-block is enough.
+Limits: rows of 1 MiB, half of it with clusters of 8 blocks; of float32 rows that do not fill whole
+vectors those of 4 KiB at most, and of 16 to 128 KiB. Compute capability 9.0, or 8.0 where a block
+is enough.
 Source: our own; the clusters follow ``frontier_rows``.
 """
 
+import itertools
 from pathlib import Path
 
-from ..contract import WARP
+from ..contract import VEC_BYTES, WARP
 from ..cuda.plan import TYPES, LaunchPlan, Problem, ceil_div, instantiate
 from ..frontier._tiling import CLUSTERS, is_unaligned, vectors_of
 from .logits_forward import SHORT, SHORT_WARPS, segments_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
 MAX_PER_LANE = 8  # Vectors of a lane; more would spill.
-MAX_WARPS = 8  # Warps of a block. Blocks of 16 are slower, as fewer of them overlap.
+# Warps of a block: more blocks hide the exchange between those of a cluster, but the longest rows
+# need 16 warps.
+WARPS = 8, 16
+# Bytes of a float32 row that fills no whole vectors; longer ones are faster in two passes.
+LONGEST_SHIFTED = 128 * 2**10
 
 
-def plan(problem: Problem, operation: str, max_warps: int = MAX_WARPS) -> tuple[LaunchPlan, ...]:
+def plan(problem: Problem, operation: str) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length, if there is one; see ``plan.Planner``."""
     names, unaligned = (TYPES[problem.dtype], operation), is_unaligned(problem)
     for per_lane, _ in SHORT:
@@ -31,16 +36,18 @@ def plan(problem: Problem, operation: str, max_warps: int = MAX_WARPS) -> tuple[
             kernel = instantiate("loss_and_gradient", *names, *sizes)
             blocks = ceil_div(problem.rows, SHORT_WARPS)
             return (LaunchPlan(SOURCE, kernel, WARP * SHORT_WARPS, blocks, extra_args=(1,)),)
-    segments = segments_of(problem.cols, problem.dtype.itemsize)
-    if segments.per_lane * segments.warp_tiles > MAX_PER_LANE:
+    itemsize = problem.dtype.itemsize
+    segments, row_bytes = segments_of(problem.cols, itemsize), problem.cols * itemsize
+    shifted = itemsize == 4 and row_bytes % VEC_BYTES and row_bytes > LONGEST_SHIFTED
+    if shifted or segments.per_lane * segments.warp_tiles > MAX_PER_LANE:
         return ()
     row_warps = segments.count * segments.warps
-    for cluster in (c for c in CLUSTERS if c <= problem.gpu.max_cluster):
-        if (warps := ceil_div(row_warps, cluster)) <= max_warps:
-            of_warp = segments.per_lane, segments.warp_tiles, segments.warps
-            kernel = instantiate(
-                "loss_and_gradient", *names, *of_warp, warps, cluster, 1, unaligned
-            )
-            launched = SOURCE, kernel, WARP * warps, problem.rows
-            return (LaunchPlan(*launched, cluster=cluster, extra_args=(segments.count,)),)
+    clusters = [blocks for blocks in CLUSTERS if blocks <= problem.gpu.max_cluster]
+    for most, cluster in itertools.product(WARPS, clusters):
+        if (warps := ceil_div(row_warps, cluster)) > most:
+            continue
+        shape = segments.per_lane, segments.warp_tiles, segments.warps, warps, cluster, 1
+        kernel = instantiate("loss_and_gradient", *names, *shape, unaligned)
+        launched, extra = (SOURCE, kernel, WARP * warps, problem.rows), (segments.count,)
+        return (LaunchPlan(*launched, cluster=cluster, extra_args=extra),)
     return ()

@@ -33,9 +33,8 @@ SOURCE = Path(__file__).with_suffix(".cu")
 # can place fewer clusters of 16.
 PER_LANE = 4, 8
 MAX_WARPS = 16  # Warps of a block, at most.
-BLOCK_BYTES = (
-    WARP * PER_LANE[-1] * MAX_WARPS * VEC_BYTES
-)  # Bytes of a row that a block keeps, at most.
+# Bytes of a row that a block keeps, at most.
+BLOCK_BYTES = WARP * PER_LANE[-1] * MAX_WARPS * VEC_BYTES
 
 
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
