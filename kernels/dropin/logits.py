@@ -56,13 +56,13 @@ def takes(x: Tensor) -> bool:
 
 
 @functools.cache
-def _kernels() -> ModuleType:
+def row_kernels() -> ModuleType:
     from ..logits import launch  # here, because a machine without a GPU needs none of it
 
     return launch
 
 
-def _may_launch(tensors: RowTensors, options: Options) -> bool:
+def may_launch(tensors: RowTensors, options: Options) -> bool:
     x, index, *_ = tensors
     rows, cols = x.shape
     if not (x.is_cuda and rows and 0 < cols <= LONGEST_ROW) or x.is_neg():
@@ -79,7 +79,7 @@ def _decisive(x: Tensor) -> tuple:
     return x.get_device(), x.shape[1], x.dtype
 
 
-def _launched(x: Tensor, options: Options, launch: Callable[..., None], *arguments) -> bool:
+def launched(x: Tensor, options: Options, launch: Callable[..., None], *arguments) -> bool:
     """Return whether a launch on x's GPU succeeded; if not, torch computes such rows from then on.
 
     Raises torch's error where it has no memory.
@@ -95,7 +95,7 @@ def _launched(x: Tensor, options: Options, launch: Callable[..., None], *argumen
     return True
 
 
-def _empty(shape: tuple[int, ...], x: Tensor) -> Tensor:
+def new_float32(shape: tuple[int, ...], x: Tensor) -> Tensor:
     """Return a new contiguous tensor of float32 beside x, in a third of torch.empty's time."""
     if empty_cuda and len(shape) < 2 and x.is_cuda and x.get_device() == current_device():
         return empty_cuda[0](tuple(shape), (1,) * len(shape), torch.float32)
@@ -105,19 +105,21 @@ def _empty(shape: tuple[int, ...], x: Tensor) -> Tensor:
 def _new_values(tensors: RowTensors, options: Options) -> tuple[Tensor, Tensor | None]:
     """Return new tensors for the values, and for the entropies if there are any."""
     x, index, *_ = tensors
-    first = _empty(x.shape[:1] if index is None else index.shape, x)
-    return first, _empty(x.shape[:1], x) if options.operation == "TokenLogProbEntropy" else None
+    first = new_float32(x.shape[:1] if index is None else index.shape, x)
+    return first, new_float32(
+        x.shape[:1], x
+    ) if options.operation == "TokenLogProbEntropy" else None
 
 
 def values(tensors: RowTensors, options: Options, keeps_sums: bool = True) -> Values:
     """Return the values of each row, and what their gradient needs if ``keeps_sums``."""
     x = tensors.x
-    if _may_launch(tensors, options):
+    if may_launch(tensors, options):
         first, entropies = _new_values(tensors, options)
         count = 2 if entropies is None else 3
         sums = x.new_empty((count, len(x)), dtype=torch.float32) if keeps_sums else None
         arguments = options, tensors, first, entropies, sums
-        if _launched(x, options, _kernels().forward, *arguments):
+        if launched(x, options, row_kernels().forward, *arguments):
             return first, entropies, sums
     return by_torch(tensors, options)
 
@@ -136,12 +138,12 @@ def gradient(
     g is one number for all rows if it has no dimension; ``g_scale``, one number, multiplies it.
     """
     x = tensors.x
-    if _may_launch(tensors, options) and not transforms():
+    if may_launch(tensors, options) and not transforms():
         g = g.contiguous().float()
         dx = x if in_place else torch.empty_like(x, memory_format=torch.contiguous_format)
         of_entropy = None if h is None else (h.contiguous().float(), sums[2])
         arguments = options, tensors, dx, g, sums, None, of_entropy, g_scale
-        if _launched(x, options, _kernels().backward, *arguments):
+        if launched(x, options, row_kernels().backward, *arguments):
             if in_place:
                 torch.autograd.graph.increment_version(x)
             return dx
@@ -172,42 +174,6 @@ class EagerValues(torch.autograd.Function):
             return gradient_by_torch(g, h, tensors, None, ctx.options), None, None, None
         tensors = RowTensors(x.detach(), index, temperature, kept)
         return gradient(g, h, tensors, sums, ctx.options, ctx.in_place), None, None, None
-
-
-class EagerMean(torch.autograd.Function):
-    """Compute the mean or the sum of losses, and the gradient by x at once."""
-
-    @staticmethod
-    def forward(ctx, x, tensors: RowTensors, options: Options, is_sum: bool):
-        losses, _, sums = values(tensors, options)
-        mean, scale = mean_of_losses(losses, tensors, options, is_sum)
-        ctx.save_for_backward(x, tensors.index, sums, scale)
-        ctx.options = options
-        return mean
-
-    @staticmethod
-    def backward(ctx, g):
-        x, index, sums, scale = ctx.saved_tensors
-        if torch.is_grad_enabled():
-            g = (g * scale).expand(index.shape)
-            return gradient_by_torch(g, None, RowTensors(x, index), None, ctx.options), *[None] * 3
-        tensors = RowTensors(x.detach(), index)
-        return gradient(g, None, tensors, sums, ctx.options, g_scale=scale), *[None] * 3
-
-
-def mean_of_losses(
-    losses: Tensor, tensors: RowTensors, options: Options, is_sum: bool
-) -> tuple[Tensor, Tensor]:
-    """Return the mean or the sum of losses, and what it multiplies the gradient by."""
-    if _may_launch(tensors, options):
-        result, scale = (_empty((), losses) for _ in range(2))
-        arguments = losses, tensors.index, result, scale, options.ignore_index, is_sum
-        if _launched(tensors.x, options, _kernels().loss_mean, *arguments):
-            return result, scale
-    if is_sum:
-        return losses.sum(), losses.new_ones(())
-    count = (tensors.index != options.ignore_index).sum()
-    return losses.sum() / count, 1 / count
 
 
 OPTIONS = "str operation, float temperature, int ignore_index, float smoothing, float z_loss"
@@ -291,6 +257,14 @@ def values_by_operator(tensors: RowTensors, options: Options) -> Values:
     return row_values(*tensors, *options)
 
 
+def may_overwrite(x: Tensor) -> bool:
+    """Return whether a gradient may take the place of x, (M, N).
+
+    The gradient of a leaf would become the logits, and rows that overlap have more than one.
+    """
+    return not x.is_leaf and x.stride(0) >= x.shape[1]
+
+
 def compute(
     tensors: RowTensors, options: Options, in_place: bool = False
 ) -> tuple[Tensor, Tensor | None]:
@@ -305,20 +279,5 @@ def compute(
         compute_rows = by_torch if differentiates else values_by_operator
         return compute_rows(tensors, options)[:2]
     if x.requires_grad and torch.is_grad_enabled():
-        # The gradient of a leaf would become the logits; rows that overlap have more than one.
-        in_place = in_place and not x.is_leaf and x.stride(0) >= x.shape[1]
-        return EagerValues.apply(x, tensors, options, in_place)
+        return EagerValues.apply(x, tensors, options, in_place and may_overwrite(x))
     return values(tensors, options, keeps_sums=False)[:2]
-
-
-def compute_mean(tensors: RowTensors, options: Options, is_sum: bool) -> Tensor:
-    """Return the mean or the sum of the losses that ``compute`` returns."""
-    x = tensors.x
-    if is_dynamo_compiling() or not (bypasses_dispatcher(x) and takes(x)):
-        losses, _ = compute(tensors, options)
-        count = 1 if is_sum else (tensors.index != options.ignore_index).sum()
-        return losses.sum() / count
-    if x.requires_grad and torch.is_grad_enabled():
-        return EagerMean.apply(x, tensors, options, is_sum)
-    losses, *_ = values(tensors, options, keeps_sums=False)
-    return mean_of_losses(losses, tensors, options, is_sum)[0]

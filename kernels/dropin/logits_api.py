@@ -4,7 +4,8 @@ import torch
 from torch import Tensor, is_autocast_enabled
 
 from ..logits import Options, RowTensors
-from .logits import compute, compute_mean, rows_of, takes
+from .logits import compute, rows_of, takes
+from .loss import compute_loss
 
 LOGSUMEXP = Options("LogSumExp")
 # Kept here, because a user may put this module's functions in their places.
@@ -91,12 +92,22 @@ def cross_entropy(
     label_smoothing: float = 0.0,
     *,
     z_loss: float = 0.0,
+    gradient_in_forward: bool = False,
+    inplace_backward: bool = False,
 ) -> Tensor:
     """Return ``torch.nn.functional.cross_entropy``'s result, plus z_loss · logsumexp² of each row.
 
     A kernel computes input (N, C) or (C,) of float32, float16 or bfloat16 on an NVIDIA GPU with
     int64 classes and without ``weight``, in float32; the result has torch's dtype. Elsewhere torch
     computes it. A target that is no class and not ``ignore_index`` gives NaN, where torch stops.
+
+    ``gradient_in_forward``: the gradient is computed with the loss, while a row is in registers, so
+    a training step reads the logits once, not twice. The gradient waits for the backward, which may
+    run once and has no derivative, and takes a pass more if the gradient by the loss is not 1.
+    ``inplace_backward``: the gradient takes the memory of input, which nothing may need then; with
+    ``gradient_in_forward`` it does so at once. Neither has an effect where torch computes, nor
+    under a compiler; the second has none on a leaf and on overlapping rows.
+
     Raises what torch raises, and ValueError for a ``z_loss`` of what the kernel does not take.
     """
     reduction = _reduction(size_average, reduce, reduction)
@@ -112,10 +123,7 @@ def cross_entropy(
     operation = "SmoothedCrossEntropy" if label_smoothing else "CrossEntropy"
     options = Options(operation, 1.0, ignore_index, label_smoothing, z_loss)
     tensors = RowTensors(rows_of(rows), target.contiguous())
-    if reduction == "none":
-        loss = compute(tensors, options)[0]
-    else:
-        loss = compute_mean(tensors, options, reduction == "sum")
+    loss = compute_loss(tensors, options, reduction, gradient_in_forward, inplace_backward)
     return loss if _returns_float32(input) else loss.to(input.dtype)
 
 

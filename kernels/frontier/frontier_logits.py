@@ -2,9 +2,9 @@
 
 Idea: each logit is read once, by ``logits_forward``, which keeps a maximum and two sums of a row.
 The gradient of each logit follows from these, in ``logits_backward``. Loss and gradient in one call
-are a forward and a backward.
-Bytes: M·N·itemsize for values; 2·M·N·itemsize for a gradient, the least possible;
-3·M·N·itemsize for loss and gradient, less what the caches serve.
+are one pass over a row that registers hold, in ``loss_and_gradient``; longer ones take two.
+Bytes: M·N·itemsize for values; 2·M·N·itemsize for a gradient, the least possible, also with the
+loss in one call; 3·M·N·itemsize where that takes two passes, less what the caches serve.
 Limits: N up to 2^30. Compute capability 8.0.
 Source: ``kernels/logits``.
 """

@@ -12,11 +12,12 @@ from torch import Tensor
 
 from ..contract import WARP
 from ..cuda import launch as cuda
-from ..cuda.plan import LaunchPlan, Planner, Problem, instantiate, widest_pack
+from ..cuda.plan import TYPES, LaunchPlan, Planner, Problem, instantiate, widest_pack
 from . import Options, RowTensors, logits_backward, logits_forward, loss_and_gradient
 
 MEAN_SOURCE = logits_forward.SOURCE.with_name("loss_mean.cu")
 MEAN_THREADS = 32 * WARP
+MULTIPLY_SOURCE = logits_forward.SOURCE.with_name("multiply_rows.cu")
 
 # The gradient of a row with an entropy, or a smoothed loss, is by the same kernel as one without.
 GRADIENTS = {"TokenLogProbEntropy": "TokenLogProb", "SmoothedCrossEntropy": "CrossEntropy"}
@@ -55,6 +56,14 @@ def _mean_planner(is_sum: bool) -> Planner:
         return (LaunchPlan(MEAN_SOURCE, kernel, MEAN_THREADS, 1),)
 
     return plan
+
+
+def _plan_multiply(problem: Problem) -> tuple[LaunchPlan, ...]:
+    sizes = logits_backward.PER_THREAD, logits_backward.THREADS
+    kernel = instantiate("multiply_rows", TYPES[problem.dtype], *sizes)
+    row_blocks = logits_backward.blocks_of_a_row(problem)
+    blocks = problem.rows * row_blocks
+    return (LaunchPlan(MULTIPLY_SOURCE, kernel, sizes[1], blocks, extra_args=(row_blocks,)),)
 
 
 @functools.lru_cache(maxsize=256)
@@ -183,6 +192,15 @@ def forward_and_backward(
     )
     planner = fused_planner(options.operation)
     cuda.launch_with((planner, x.dtype, rows, cols, pack, False, x.get_device(), None), arguments)
+
+
+def multiply_rows(dx: Tensor, g: Tensor) -> None:
+    """Multiply each row of dx (M, N) by its g (M,), or by the only one; 1 costs no access."""
+    rows, cols = dx.shape
+    arguments = dx.data_ptr(), g.data_ptr(), dx.stride(0), int(g.dim() > 0), cols
+    cuda.launch_with(
+        (_plan_multiply, dx.dtype, rows, cols, 1, False, dx.get_device(), None), arguments
+    )
 
 
 def loss_mean(

@@ -15,11 +15,16 @@ SOURCE = Path(__file__).with_suffix(".cu")
 PER_THREAD, THREADS = 4, 256  # vectors
 
 
+def blocks_of_a_row(problem: Problem) -> int:
+    """Return how many blocks share a row."""
+    # a row that begins inside a vector has one more
+    vectors = ceil_div(problem.cols * problem.dtype.itemsize, VEC_BYTES) + 1
+    return ceil_div(vectors, PER_THREAD * THREADS)
+
+
 def plan(problem: Problem, operation: str) -> tuple[LaunchPlan, ...]:
     """Return the instance of an operation of the source; see ``plan.Planner``."""
     kernel = instantiate("logits_backward", TYPES[problem.dtype], operation, PER_THREAD, THREADS)
-    # a row that begins inside a vector has one more
-    vectors = ceil_div(problem.cols * problem.dtype.itemsize, VEC_BYTES) + 1
-    row_blocks = ceil_div(vectors, PER_THREAD * THREADS)
+    row_blocks = blocks_of_a_row(problem)
     blocks = problem.rows * row_blocks
     return (LaunchPlan(SOURCE, kernel, THREADS, blocks, extra_args=(row_blocks,)),)

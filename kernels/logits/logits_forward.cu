@@ -48,12 +48,16 @@ __global__ void __launch_bounds__(WARPS* kWarp) logits_short(const Arguments<T> 
   write_values<Op>(arguments, row, state, arguments.inverse_of(row), to_float(target));
 }
 
-constexpr int kThreadsPerSm = 1024;  // threads of 64 registers
+// Threads of a multiprocessor, of 64 registers; of more where float32 vectors are loaded twice.
+template <typename T, int K, bool UNALIGNED>
+constexpr int kThreadsPerSm = !UNALIGNED || sizeof(T) < sizeof(float) ? 1024
+                              : K > 4                                 ? 512
+                                                                      : 768;
 
 // K, UNALIGNED: as in VecTile. WARPS: of a block. They decide, with warp_tiles and segments, the
 // order of sums, and follow from cols alone.
 template <typename T, typename Op, int K, int WARPS, bool UNALIGNED>
-__global__ void __launch_bounds__(WARPS* kWarp, kThreadsPerSm / (WARPS * kWarp))
+__global__ void __launch_bounds__(WARPS* kWarp, kThreadsPerSm<T, K, UNALIGNED> / (WARPS * kWarp))
     logits_forward(const Arguments<T> arguments) {
   using Sums = LogitSums<kMoment<Op>>;
   using State = typename Sums::State;

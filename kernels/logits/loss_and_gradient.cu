@@ -16,11 +16,11 @@ struct Arguments : ValueArguments<T> {
 };
 
 // Threads of a multiprocessor: registers of a thread hold a tile, which takes more of them where
-// vectors are shifted, and twice as many where each is loaded twice.
-template <typename T, bool UNALIGNED>
-constexpr int kThreadsPerSm = !UNALIGNED                  ? 1024
-                              : sizeof(T) < sizeof(float) ? 768
-                                                          : 512;
+// vectors are shifted or sums are many, and twice as many where each vector is loaded twice.
+template <typename T, typename Op, bool UNALIGNED>
+constexpr int kThreadsPerSm = UNALIGNED && sizeof(T) == sizeof(float)     ? 512
+                              : UNALIGNED || kMoment<Op> == Moment::kMean ? 768
+                                                                          : 1024;
 
 // K, UNALIGNED: as in VecTile. A warp has TILES tiles of a segment, and SEGMENT_WARPS warps share
 // the segment; 0: the row is one tile. So the states are those of logits_forward.cu, and merge in
@@ -28,7 +28,7 @@ constexpr int kThreadsPerSm = !UNALIGNED                  ? 1024
 template <typename T, typename Op, int K, int TILES, int SEGMENT_WARPS, int WARPS, int CLUSTER,
           int ROWS, bool UNALIGNED>
 __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
-                                  kThreadsPerSm<T, UNALIGNED> / (kWarp * WARPS * ROWS))
+                                  kThreadsPerSm<T, Op, UNALIGNED> / (kWarp * WARPS * ROWS))
     loss_and_gradient(const Arguments<T> arguments) {
   using Sums = LogitSums<kMoment<Op>>;
   using State = typename Sums::State;

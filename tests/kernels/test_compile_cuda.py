@@ -11,10 +11,12 @@ import torch
 import kernels
 from kernels.contract import CLUSTERS_SINCE
 from kernels.cuda import nvrtc
-from kernels.cuda.plan import GPUS, Problem
+from kernels.cuda.plan import GPUS, VEC_BYTES, Problem
+from kernels.logits import launch
 from tests.kernels.helpers import launches
 from tests.kernels.helpers.offline import dumped, resources
 from tests.kernels.helpers.variants import CONTRIBUTED, CUDA, DTYPES, FRONTIER
+from tests.marks import slow
 
 REGISTERS_PER_BLOCK = 65536  # Registers of every compute capability from 5.3 on.
 # N at which the kernels of OneFlow and FasterTransformer take each of their configs. Beyond 1024 a
@@ -33,6 +35,7 @@ TUNED = "sm_90"
 SPILLS = re.compile(
     r"frontier_spread<(float, OnlineLogSoftmax, 8, 1, \d, 80|"
     r"(BFloat16|Half), OnlineLogSoftmax, 4, 2, \d, 64), true, false, \d>"
+    r"|logits_forward<float, TokenLogProbEntropy, 8, \d, false>"
 )
 SPILLED_BYTES = 8
 WIDTH = {2: "U16", 4: "", 8: "64", 16: "128"}  # Accesses to global memory, in SASS.
@@ -97,6 +100,37 @@ def test_what_the_dispatch_picks_compiles_without_a_warning_or_a_spill():
     check(ours, torch.bfloat16, TUNED)
     check(wanted(OURS, torch.float32, TUNED, FEW, torch.bfloat16), torch.float32, TUNED)
     assert {source.stem for source, _ in articles | ours} == sources(TUNED)
+
+
+# Instances of one operation each: all sums, and a mean of losses, which have the most registers.
+OF_LOGITS = [
+    launch.forward_planner("TokenLogProbEntropy"),
+    launch.backward_planner("TokenLogProb"),
+    launch.fused_planner("SmoothedCrossEntropy"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arch", "dtype"),
+    [
+        ("sm_90", torch.bfloat16),
+        ("sm_90", torch.float32),
+        *(slow(arch, dtype) for arch in ("sm_80", "sm_100") for dtype in DTYPES),
+    ],
+    ids=str,
+)
+def test_kernels_of_logits_compile_without_a_warning_or_a_spill(arch, dtype):
+    usages, gpu, whole = {}, GPUS[arch], VEC_BYTES // dtype.itemsize
+    for planner, cols in itertools.product(
+        OF_LOGITS, (100, 1000, 2001, 9000, 19_000, 50_257, 128_256)
+    ):
+        for pack in {1, whole} if cols % whole == 0 else {1}:
+            for plan in planner(Problem(dtype, 8, cols, pack, False, gpu)):
+                usages[plan.source, plan.kernel] = plan.threads
+    assert {source.stem for source, _ in usages} == {
+        *("logits_forward", "logits_backward", "loss_and_gradient")
+    }
+    check(usages, dtype, arch)
 
 
 @pytest.mark.parametrize("name", [*filter(launches.has_plan, CONTRIBUTED)])

@@ -300,3 +300,20 @@ def test_the_mean_of_losses_leaves_ignored_targets_out(is_sum, emulated, monkeyp
     assert [result.item(), scale.item()] == pytest.approx(
         [losses.sum().item(), 1.0] if is_sum else [losses.sum().item() / 2000, 1 / 2000], rel=1e-6
     )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(
+    "g", [torch.tensor(0.3), torch.tensor([1.0, 2.0, 0.0])], ids=["one", "rows"]
+)
+def test_rows_are_multiplied(g, dtype, emulated, monkeypatch):
+    def launch_with(key, arguments):
+        (plan,) = key[0](Problem(*key[1:6], emulated.SMALL))
+        extent = range(arguments[0], arguments[0] + dx.numel() * dx.element_size())
+        emulated.call(plan, arguments, extent, extent)
+
+    monkeypatch.setattr(launch.cuda, "launch_with", launch_with)
+    dx, _ = drawn(3, 2001, dtype)
+    right = (dx.float() * g.view(-1, 1)).to(dtype)
+    launch.multiply_rows(dx, g)
+    assert torch.equal(dx, right)

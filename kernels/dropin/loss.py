@@ -1,0 +1,141 @@
+"""Compute losses of rows of logits, their mean or their sum; where asked, their gradient at once.
+
+``logits`` computes the losses and their gradient in two calls, the second in the backward. With
+``EagerLossAndGradient`` one kernel does both, while a row is in registers.
+"""
+
+import torch
+from torch import Tensor
+from torch.compiler import is_dynamo_compiling
+
+from ..logits import Options, RowTensors
+from .eligible import bypasses_dispatcher
+from .logits import (
+    compute,
+    gradient,
+    launched,
+    may_launch,
+    may_overwrite,
+    new_float32,
+    row_kernels,
+    takes,
+    values,
+)
+from .logits_by_torch import gradient_by_torch
+
+ONCE = (
+    "a gradient that gradient_in_forward has computed can be taken once, and has no derivative; "
+    "call cross_entropy without it for several backwards and for create_graph"
+)
+
+
+class EagerMean(torch.autograd.Function):
+    """Compute the mean or the sum of losses, and the gradient by x at once."""
+
+    @staticmethod
+    def forward(ctx, x, tensors: RowTensors, options: Options, is_sum: bool, in_place: bool):
+        losses, _, sums = values(tensors, options)
+        mean, scale = mean_of_losses(losses, tensors, options, is_sum)
+        ctx.save_for_backward(x, tensors.index, sums, scale)
+        ctx.options, ctx.in_place = options, in_place
+        return mean
+
+    @staticmethod
+    def backward(ctx, g):
+        x, index, sums, scale = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            g = (g * scale).expand(index.shape)
+            return gradient_by_torch(g, None, RowTensors(x, index), None, ctx.options), *[None] * 4
+        tensors = RowTensors(x.detach(), index)
+        dx = gradient(g, None, tensors, sums, ctx.options, ctx.in_place, scale)
+        return dx, *[None] * 4
+
+
+class EagerLossAndGradient(torch.autograd.Function):
+    """Compute the losses, or their mean or sum, and the gradient by x in the forward."""
+
+    @staticmethod
+    def forward(ctx, x, tensors: RowTensors, options: Options, reduction: str, in_place: bool):
+        tensors = tensors._replace(x=x.detach())
+        scale = _reciprocal_of_count(tensors, options) if reduction == "mean" else None
+        losses, ctx.dx = _losses_and_gradient(tensors, options, scale, in_place)
+        if reduction == "none":
+            return losses
+        return mean_of_losses(losses, tensors, options, reduction == "sum")[0]
+
+    @staticmethod
+    def backward(ctx, g):
+        if ctx.dx is None or torch.is_grad_enabled():
+            raise RuntimeError(ONCE)
+        dx, ctx.dx = ctx.dx, None
+        g, options = g.contiguous().float(), Options("CrossEntropy")
+        launches = may_launch(RowTensors(dx), options)
+        if not (launches and launched(dx, options, row_kernels().multiply_rows, dx, g)):
+            dx.mul_(g[:, None] if g.dim() else g)
+        return dx, *[None] * 4
+
+
+def _losses_and_gradient(
+    tensors: RowTensors, options: Options, scale: Tensor | None, in_place: bool
+) -> tuple[Tensor, Tensor]:
+    """Return the losses and their gradient by x, times ``scale``, in x's memory if ``in_place``."""
+    x, index, *_ = tensors
+    if may_launch(tensors, options):
+        kernels = row_kernels()
+        if kernels.fits_in_registers(options.operation, x.dtype, x.shape[1], x.get_device()):
+            losses = new_float32(index.shape, x)
+            dx = x if in_place else torch.empty_like(x, memory_format=torch.contiguous_format)
+            arguments = options, tensors, losses, dx, scale
+            if launched(x, options, kernels.forward_and_backward, *arguments):
+                if in_place:
+                    torch.autograd.graph.increment_version(x)
+                return losses, dx
+    losses, _, sums = values(tensors, options)
+    one = losses.new_ones(())
+    return losses, gradient(one, None, tensors, sums, options, in_place, scale)
+
+
+def _reciprocal_of_count(tensors: RowTensors, options: Options) -> Tensor:
+    """Return 1 / the number of targets that are not ignored, in float32."""
+    return 1 / (tensors.index != options.ignore_index).sum()
+
+
+def mean_of_losses(
+    losses: Tensor, tensors: RowTensors, options: Options, is_sum: bool
+) -> tuple[Tensor, Tensor]:
+    """Return the mean or the sum of losses, and what it multiplies the gradient by."""
+    if may_launch(tensors, options):
+        result, scale = (new_float32((), losses) for _ in range(2))
+        arguments = losses, tensors.index, result, scale, options.ignore_index, is_sum
+        if launched(tensors.x, options, row_kernels().loss_mean, *arguments):
+            return result, scale
+    if is_sum:
+        return losses.sum(), losses.new_ones(())
+    scale = _reciprocal_of_count(tensors, options)
+    return losses.sum() * scale, scale
+
+
+def compute_loss(
+    tensors: RowTensors,
+    options: Options,
+    reduction: str,
+    gradient_in_forward: bool = False,
+    in_place: bool = False,
+) -> Tensor:
+    """Return the losses of rows, or their mean or sum, by a kernel where one takes them."""
+    x, is_sum = tensors.x, reduction == "sum"
+    if is_dynamo_compiling() or not (bypasses_dispatcher(x) and takes(x)):
+        losses, _ = compute(tensors, options)
+        if reduction == "none":
+            return losses
+        count = 1 if is_sum else (tensors.index != options.ignore_index).sum()
+        return losses.sum() / count
+    if x.requires_grad and torch.is_grad_enabled():
+        in_place = in_place and may_overwrite(x)
+        if gradient_in_forward:
+            return EagerLossAndGradient.apply(x, tensors, options, reduction, in_place)
+        if reduction == "none":
+            return compute(tensors, options, in_place)[0]
+        return EagerMean.apply(x, tensors, options, is_sum, in_place)
+    losses, *_ = values(tensors, options, keeps_sums=False)
+    return losses if reduction == "none" else mean_of_losses(losses, tensors, options, is_sum)[0]
