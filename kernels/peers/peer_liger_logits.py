@@ -20,7 +20,8 @@ from . import _package
 
 ON_REQUEST = True  # another project's kernel, from an optional package
 
-with _package.optional_package():
+# peft, whose absence Liger allows for, imports transformers, which takes 10 s.
+with _package.optional_package(), _package.without("peft"):
     # torch's compiler, which they import, would take 4 s
     _package.skip_init("liger_kernel", "liger_kernel.ops")
     # globals of this module, because rows read registers from there

@@ -5,8 +5,9 @@ reduced together. The gradient is another kernel, which reads the logits again, 
 need not meet.
 Bytes: M·N·itemsize for losses; 2·M·N·itemsize for the gradient; 3·M·N·itemsize for both, less what
 the caches serve.
-Limits: rows of x and dx are aligned to 16 bytes, or to the largest part of these that divides a
-row. They fit in the shared memory of a cluster. NVIDIA GPUs from compute capability 8.0 on. If a
+Limits: a row is a multiple of 4 bytes, as an asynchronous copy has at least these: no odd N in 16
+bits. Rows of x and dx are aligned to 16 bytes, or to the largest part of these that divides a row.
+They fit in the shared memory of a cluster. NVIDIA GPUs from compute capability 8.0 on. If a
 warp's part of a row has only -inf, the row becomes NaN (-inf - -inf). The gradient alone needs the
 log of a row's sum, which a further kernel adds up from what this project's forward saves.
 Source: QuACK (Dao-AILab/quack), quack/cross_entropy.py. ``make peers`` installs
@@ -31,12 +32,15 @@ with _package.optional_package():
     from .peer_quack import too_long
 
 IGNORE_INDEX = -100
+COPIED_BYTES = 4  # Bytes of the smallest asynchronous copy.
 
 
 def unsupported(x: Tensor) -> str | None:
     """Return None, or why QuACK cannot take x."""
     cols, size = x.shape[1], x.element_size()
     pack = math.gcd(cols, VEC_BYTES // size)  # elements that a thread loads at once
+    if pack * size < COPIED_BYTES:
+        return f"N = {cols}: QuACK's copies take rows that are multiples of {COPIED_BYTES} bytes"
     if x.data_ptr() % (pack * size) or (x.shape[0] > 1 and x.stride(0) % pack):
         return f"x has rows that do not begin at multiples of {pack * size} bytes"
     return _package.unsupported(x) or too_long(cols * size, x.device)

@@ -258,6 +258,16 @@ def test_a_peer_without_a_cuda_toolkit_is_unavailable(name, modules, monkeypatch
     assert status.classify(caught.value) == "unavailable"
 
 
+def test_a_package_that_is_there_can_be_left_out(modules, tmp_path, monkeypatch):
+    (tmp_path / "heavy.py").write_text("", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with _package.without("heavy"), pytest.raises(ImportError):
+        importlib.import_module("heavy")
+    heavy = importlib.import_module("heavy")
+    with _package.without("heavy"):  # what is loaded already takes no time
+        assert importlib.import_module("heavy") is heavy
+
+
 def test_a_package_without_its_init(modules, tmp_path, monkeypatch):
     """Its modules load, and what its __init__.py would import need not be there."""
     package = tmp_path / "quack" / "inner"

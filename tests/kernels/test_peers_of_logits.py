@@ -122,5 +122,6 @@ def test_limits(load):
     unsupported = load("peer_quack_logits").unsupported
     odd, rows = torch.zeros(4 * 97)[:388].view(4, 97), torch.zeros(4, 1040)
     assert "NVIDIA GPUs only" in unsupported(odd)
+    assert "rows that are multiples of 4 bytes" in unsupported(odd.half())
     assert "multiples of 16 bytes" in unsupported(rows[:, 1:1025])
     assert "multiples of 8 bytes" in unsupported(rows[:, 1:1023])
