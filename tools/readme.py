@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis import palette, ranking, stats
 from analysis.markdown import counted, number, percent, table
+from analysis.report.special_rows import WRONG
 from analysis.schema import ITEMSIZE, SIZE
 from analysis.stats import eager
 from tools import goals
@@ -15,6 +16,8 @@ from tools.goals import OURS, TORCH
 from tools.inserts import bullets, print_block
 from tools.results import recorded
 
+OURS_OF_LOGITS = "frontier_logits"
+MASKED = ("-inf", "one finite")  # Parts of the names of special rows with masked logits.
 LONG_ROW = 16384  # columns from which a row no longer fits in the registers of one block
 # Points of the table: what people ask, and a few where little is to gain.
 POINTS = (
@@ -47,7 +50,8 @@ def findings(rows: pd.DataFrame) -> str:
     """Return what the rows of the first recorded GPU say, a loss among them."""
     gpu, *_ = goals.order(rows)
     ranks = ranking.rank_variants(rows[rows["gpu"] == gpu])
-    return bullets([_long_rows(ranks), _rivals(ranks), _losses(ranks)])
+    said = _long_rows(ranks), _rivals(ranks), _log_probs(ranks), _losses(ranks)
+    return bullets([*filter(None, said)])
 
 
 def points(rows: pd.DataFrame) -> str:
@@ -93,6 +97,26 @@ def _rivals(ranks: pd.DataFrame) -> str:
         f"**The strongest rival is `{strongest}`.** `{OURS}` is more than 1 % faster at {won} of "
         f"{counted(len(bounds), 'matrix')}, more than 1 % slower at {lost}, and "
         f"{number(mean[strongest].value, 3)} times as fast in the geometric mean."
+    )
+
+
+def _log_probs(ranks: pd.DataFrame) -> str | None:
+    """Return who computes the log-probabilities of tokens right and fast; None without rows."""
+    sizes = ranking.over_sweeps(ranks)
+    sizes = sizes[sizes["op"] == "token_log_prob"]
+    ours = sizes[sizes["variant"] == OURS_OF_LOGITS]
+    if ours.empty:
+        return None
+    are_wrong = sizes[WRONG].map(lambda names: any(word in names for word in MASKED))
+    wrong = sorted(set(sizes.loc[are_wrong, "variant"]), key=palette.order)
+    ends = dict.fromkeys(number(end, 3) for end in (ours["speedup"].min(), ours["speedup"].max()))
+    mistaken = " and ".join(f"`{name}`" for name in wrong) or "none"
+    return (
+        f"**Masked logits break published kernels.** Of the kernels for log-probabilities of "
+        f"tokens, {mistaken} {'are' if len(wrong) > 1 else 'is'} "
+        f"[wrong where many logits are -inf](docs/special_rows.md). `{OURS_OF_LOGITS}` is "
+        f"{'wrong, too, and ' if OURS_OF_LOGITS in wrong else 'right, and '}"
+        f"{' to '.join(ends)} times as fast as what callers compose of torch's functions, at {counted(len(ours), 'matrix')}."
     )
 
 

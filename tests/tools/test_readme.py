@@ -54,3 +54,14 @@ def test_a_point_names_ties_and_says_where_no_rival_was_timed():
 def test_the_last_digit_of_a_number_is_one_that_a_reader_remembers():
     text = readme.points(recorded({OURS: 1.23456, "peer_liger": 1.1}))
     assert "| 1.23 |" in text
+
+
+def test_kernels_that_are_wrong_on_masked_logits_are_named():
+    speeds = {"frontier_logits": 12.0, "peer_trl": 9.0, "peer_liger_logits": 10.0}
+    rows = recorded(speeds, n=128256, op="token_log_prob")
+    wrong = {"peer_trl": "first 1024 -inf; one finite", "peer_liger_logits": "large values"}
+    rows["special_rows_wrong"] = rows["variant"].map(wrong).fillna("")
+    softmax = recorded({OURS: 2.0})
+    assert "tokens, `peer_trl` is [wrong where" in readme.findings(pd.concat([rows, softmax]))
+    assert "is right, and 12.0 times as fast" in readme.findings(pd.concat([rows, softmax]))
+    assert "Masked logits" not in readme.findings(softmax)
