@@ -116,7 +116,8 @@ def _log_probs(ranks: pd.DataFrame) -> str | None:
         f"tokens, {mistaken} {'are' if len(wrong) > 1 else 'is'} "
         f"[wrong where many logits are -inf](docs/special_rows.md). `{OURS_OF_LOGITS}` is "
         f"{'wrong, too, and ' if OURS_OF_LOGITS in wrong else 'right, and '}"
-        f"{' to '.join(ends)} times as fast as what callers compose of torch's functions, at {counted(len(ours), 'matrix')}."
+        f"{' to '.join(ends)} times as fast as what callers compose of torch's functions, at "
+        f"{counted(len(ours), 'matrix')}."
     )
 
 
