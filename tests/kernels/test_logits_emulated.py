@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kernels.cuda.plan import Problem
 from kernels.logits import Options, RowTensors, launch
@@ -93,6 +95,40 @@ def test_values_of_every_code_path(rows, cols, dtype, emulated_logits):
     torch.testing.assert_close(second.double(), entropy, **near)
     first, *_ = values(x, index, "LogSumExp", temperature=torch.full((rows,), 0.7))
     torch.testing.assert_close(first[:, 0].double(), logsumexp, **near)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    rows=st.integers(1, 9),
+    cols=st.integers(1, 2600),
+    beyond=st.integers(0, 9),  # elements from a row's end to the next row
+    before=st.integers(0, 7),  # elements before the first row
+    dtype=st.sampled_from([torch.float32, torch.bfloat16]),
+)
+def test_rows_of_any_shape_and_stride(rows, cols, beyond, before, dtype, emulated_logits):
+    """Values of rows anywhere in memory, and loss and gradient with the same bits."""
+    drawn_x, index = drawn(rows, cols, dtype)
+    wide = torch.full((before + rows * (cols + beyond) + 8,), torch.nan, dtype=dtype)
+    x = wide.as_strided((rows, cols), (cols + beyond, 1), before)
+    x.copy_(drawn_x)
+    _, log_prob, entropy = exact(x, index)
+    near = {"rtol": MAY_BE_OFF, "atol": 1e-6}
+    first, second, _ = values(x, index)
+    torch.testing.assert_close(first.double(), log_prob, **near)
+    torch.testing.assert_close(second.double(), entropy, **near)
+    loss, *_ = values(x, index, "CrossEntropy")
+    assert torch.equal(loss, values(drawn_x, index, "CrossEntropy")[0])
+    if launch.fits_in_registers("CrossEntropy", dtype, cols, -1):
+        once, dx = torch.full((rows,), torch.nan), torch.full_like(drawn_x, torch.nan)
+        tensors = RowTensors(x, index)
+        launch.forward_and_backward(Options("CrossEntropy"), tensors, once, dx)
+        assert torch.equal(once, loss[:, 0])
+        right = torch.softmax(x.double(), 1)
+        right.scatter_add_(1, index, -torch.ones_like(log_prob))
+        # p |log p| is at most 0.37, so the rounding of log p adds less than that of p
+        assert (dx - right).abs().max() <= 2 * torch.finfo(dtype).eps
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
