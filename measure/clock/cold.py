@@ -84,14 +84,18 @@ def time_loads(clock: "GraphClock", series: str, rotation: list[CallBuffers], se
 def sample_lines(buffers: CallBuffers, seed: int) -> torch.Tensor | None:
     """Return addresses of different random cache lines, LOADS of one window after another.
 
-    Each tensor has as many programs, as far as it has lines. A tensor of fewer than LOADS lines has
-    none; returns None if all are so small.
+    A tensor has programs in proportion to its lines: one number a row beside a matrix has none, as
+    it costs no time whether L2 still holds it. Nor has a tensor of fewer than LOADS lines; returns
+    None if all are so small.
     """
     lines_of = [(x, x.numel() * x.element_size() // LINE_BYTES) for x in tensors_of(buffers)]
     lines_of = [(tensor, lines) for tensor, lines in lines_of if lines >= LOADS]
+    total = sum(lines for _, lines in lines_of)
     generator, addresses = random.Random(seed), []
     for tensor, lines in lines_of:
-        programs = min(PROGRAMS // len(lines_of), lines // LOADS)
+        programs = min(round(PROGRAMS * lines / total), lines // LOADS)
+        if not programs:
+            continue
         windows = max(1, lines // WINDOW_LINES)
         chosen = generator.sample(range(windows), min(windows, programs))
         for number, window in enumerate(chosen):

@@ -41,6 +41,15 @@ def test_a_matrix_of_a_few_lines_gives_no_evidence():
     )  # both matrices have as many
 
 
+def test_one_number_a_row_beside_a_matrix_is_not_sampled():
+    """It stays in L2 between calls, and says nothing of the matrix."""
+    matrix, values = torch.empty(4096, 2048), torch.empty(4096)
+    addresses = cold.sample_lines((matrix, values), seed=1)
+    assert len(addresses) == cold.PROGRAMS * cold.LOADS
+    inside = addresses - matrix.data_ptr()
+    assert ((inside >= 0) & (inside < matrix.nbytes)).all()
+
+
 def test_loads_that_take_as_long_as_hits_are_counted_as_found():
     resident = torch.arange(200, 200 + 10 * cold.LOADS, dtype=torch.int32)
     first = torch.arange(len(resident)) % cold.LOADS == 0
