@@ -1,4 +1,4 @@
-// What the kernels of logits write of each row, computed from the row's state.
+// Values of a row that the kernels of logits write, computed from the row's state.
 #pragma once
 #include "logit_arguments.cuh"
 #include "logit_state.cuh"

@@ -1,7 +1,6 @@
 // A row of logits becomes one value, or a few. A row is only read, so no block waits for another:
 // of the blocks that share a row, the last to end merges their states and writes the row's values.
 #include "grid_workspace.cuh"
-#include "logit_segments.cuh"
 #include "logit_values.cuh"
 #include "vec_tile.cuh"
 

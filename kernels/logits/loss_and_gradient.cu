@@ -2,7 +2,6 @@
 // registers of a warp, a block or a cluster of blocks: each logit is read once.
 #include "cluster.cuh"
 #include "logit_gradient.cuh"
-#include "logit_segments.cuh"
 #include "logit_values.cuh"
 #include "vec_tile.cuh"
 
@@ -59,7 +58,8 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
   const bool has_column = arguments.has_column(column, arguments.cols);
   const int target = has_column ? static_cast<int>(column) : 0;
   const int target_vec = target / kVecElems<T>, target_tile = target_vec / kTileVecs;
-  const int tile_of_target = (target_tile - first_tile) / kApart;  // of this warp's
+  // Number of the target's tile among this warp's, if it is one of them.
+  const int tile_of_target = (target_tile - first_tile) / kApart;
   const bool has_target = target_tile >= first_tile && tile_of_target < TILES &&
                           target_tile == first_tile + tile_of_target * kApart;
   const float x_target = has_target ? to_float(x_row[target]) : 0.0f;

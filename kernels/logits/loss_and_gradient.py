@@ -43,8 +43,8 @@ def plan(problem: Problem, operation: str) -> tuple[LaunchPlan, ...]:
         return ()
     row_warps = segments.count * segments.warps
     clusters = [blocks for blocks in CLUSTERS if blocks <= problem.gpu.max_cluster]
-    for most, cluster in itertools.product(WARPS, clusters):
-        if (warps := ceil_div(row_warps, cluster)) > most:
+    for max_warps, cluster in itertools.product(WARPS, clusters):
+        if (warps := ceil_div(row_warps, cluster)) > max_warps:
             continue
         shape = segments.per_lane, segments.warp_tiles, segments.warps, warps, cluster, 1
         kernel = instantiate("loss_and_gradient", *names, *shape, unaligned)

@@ -140,50 +140,6 @@ def test_the_loss_is_that_of_torch(shape, settings, device):
     assert cross_entropy(x.bfloat16(), target).dtype == torch.bfloat16
 
 
-# On a GPU: a row of a warp, a block's, a cluster's, one that registers do not hold; on a CPU the
-# kernels' place is taken by torch, which leaves the autograd function to test.
-@pytest.mark.parametrize("in_place", [False, True])
-@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
-@pytest.mark.parametrize(
-    ("device", "shape"),
-    [
-        ("cpu", (8, 40)),
-        *(
-            pytest.param("cuda", shape, marks=pytest.mark.gpu)
-            for shape in [(8, 40), (40,), (9, 3000), (5, 100_003), (3, 600_001)]
-        ),
-    ],
-    ids=str,
-)
-def test_a_gradient_that_is_computed_with_the_loss(device, shape, reduction, in_place, operators):
-    x, target = drawn(*shape, device=device)
-    if len(shape) > 1:
-        target[1] = -100
-    settings = {"reduction": reduction, "label_smoothing": 0.1}
-    ours, theirs = x.clone().requires_grad_(), x.clone().requires_grad_()
-    logits = ours + 0  # a leaf keeps its memory
-    loss = cross_entropy(
-        logits, target, **settings, gradient_in_forward=True, inplace_backward=in_place
-    )
-    assert torch.equal(loss, cross_entropy(x, target, **settings))
-    right = F.cross_entropy(theirs, target, **settings)
-    torch.testing.assert_close(loss, right)
-    g = torch.linspace(1, 2, loss.numel(), device=device).view(loss.shape)
-    loss.backward(g, retain_graph=True)
-    right.backward(g)
-    torch.testing.assert_close(ours.grad, theirs.grad)
-    with pytest.raises(RuntimeError, match="can be taken once"):
-        loss.backward(g)
-
-
-def test_a_gradient_that_is_computed_with_the_loss_has_no_derivative(operators):
-    x, target = drawn(8, 40)
-    x.requires_grad_()
-    loss = cross_entropy(x, target, gradient_in_forward=True)
-    with pytest.raises(RuntimeError, match="has no derivative"):
-        torch.autograd.grad(loss, x, create_graph=True)
-
-
 def test_a_loss_over_probabilities_is_that_of_torch():
     x, p = torch.randn(4, 9), torch.softmax(torch.randn(4, 9), 1)
     assert torch.equal(cross_entropy(x, p), F.cross_entropy(x, p))

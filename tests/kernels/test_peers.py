@@ -265,7 +265,7 @@ def test_a_package_that_is_there_can_be_left_out(modules, tmp_path, monkeypatch)
     with without("heavy"), pytest.raises(ImportError):
         importlib.import_module("heavy")
     heavy = importlib.import_module("heavy")
-    with without("heavy"):  # what is loaded already takes no time
+    with without("heavy"):  # a loaded module takes no time
         assert importlib.import_module("heavy") is heavy
 
 

@@ -1,0 +1,52 @@
+"""The library's losses whose gradient is computed in the forward, against torch's own."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from kernels.dropin.logits_api import cross_entropy
+from tests.kernels.test_dropin_logits import drawn, operators  # noqa: F401  a fixture
+
+
+# On a GPU: a row of a warp, a block's, a cluster's, one that registers do not hold; on a CPU the
+# kernels' place is taken by torch, which leaves the autograd function to test.
+@pytest.mark.parametrize("in_place", [False, True])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize(
+    ("device", "shape"),
+    [
+        ("cpu", (8, 40)),
+        *(
+            pytest.param("cuda", shape, marks=pytest.mark.gpu)
+            for shape in [(8, 40), (40,), (9, 3000), (5, 100_003), (3, 600_001)]
+        ),
+    ],
+    ids=str,
+)
+def test_a_gradient_that_is_computed_with_the_loss(device, shape, reduction, in_place, operators):  # noqa: F811
+    x, target = drawn(*shape, device=device)
+    if len(shape) > 1:
+        target[1] = -100
+    settings = {"reduction": reduction, "label_smoothing": 0.1}
+    ours, theirs = x.clone().requires_grad_(), x.clone().requires_grad_()
+    logits = ours + 0  # a leaf keeps its memory
+    loss = cross_entropy(
+        logits, target, **settings, gradient_in_forward=True, inplace_backward=in_place
+    )
+    assert torch.equal(loss, cross_entropy(x, target, **settings))
+    right = F.cross_entropy(theirs, target, **settings)
+    torch.testing.assert_close(loss, right)
+    g = torch.linspace(1, 2, loss.numel(), device=device).view(loss.shape)
+    loss.backward(g, retain_graph=True)
+    right.backward(g)
+    torch.testing.assert_close(ours.grad, theirs.grad)
+    with pytest.raises(RuntimeError, match="can be taken once"):
+        loss.backward(g)
+
+
+def test_a_gradient_that_is_computed_with_the_loss_has_no_derivative(operators):  # noqa: F811
+    x, target = drawn(8, 40)
+    x.requires_grad_()
+    loss = cross_entropy(x, target, gradient_in_forward=True)
+    with pytest.raises(RuntimeError, match="has no derivative"):
+        torch.autograd.grad(loss, x, create_graph=True)
