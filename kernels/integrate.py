@@ -13,8 +13,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .dropin.logits import rows_of, values
-from .dropin.logits_api import LOGSUMEXP, token_log_probs
+from .dropin.logits.api import LOGSUMEXP, token_log_probs
+from .dropin.logits.rows import rows_of, values
 from .logits import RowTensors
 
 

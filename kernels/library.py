@@ -16,14 +16,14 @@ from collections.abc import Callable
 from types import ModuleType
 
 _MODULES = {
-    "cross_entropy": "dropin.logits_api",
+    "cross_entropy": "dropin.logits.api",
     "integrate": "integrate",
     "log_softmax": "dropin.api",
-    "logsumexp": "dropin.logits_api",
+    "logsumexp": "dropin.logits.api",
     "replace_torch": "dropin.replace",
     "sampling_softmax": "dropin.api",
     "softmax": "dropin.api",
-    "token_log_probs": "dropin.logits_api",
+    "token_log_probs": "dropin.logits.api",
 }
 __all__ = [*_MODULES]
 

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from ..logits import RowTensors
-from . import logits
 from .eligible import takes, torch_private
 from .functions import FUNCTIONS
-from .logits_api import LOGSUMEXP
+from .logits import rows
+from .logits.api import LOGSUMEXP
 from .operation import Operation
 
 BACKEND = "CUDA"
@@ -115,9 +115,9 @@ def _register() -> torch.library.Library:
 def _logsumexp(fallback: Callable, keys, x: Tensor, dim: list[int], keepdim: bool = False):
     """Compute ``aten::logsumexp`` of rows; its backward stays torch's own."""
     is_last = len(dim) == 1 and x.dim() > 0 and dim[0] in (-1, x.dim() - 1)
-    if not (is_last and x.shape[-1] and logits.takes(x)):
+    if not (is_last and x.shape[-1] and rows.takes(x)):
         return fallback(keys, x, dim, keepdim)
-    y = logits.values(RowTensors(logits.rows_of(x)), LOGSUMEXP, keeps_sums=False)[0]
+    y = rows.values(RowTensors(rows.rows_of(x)), LOGSUMEXP, keeps_sums=False)[0]
     return y.view(*x.shape[:-1], *[1] * keepdim).to(x.dtype)
 
 

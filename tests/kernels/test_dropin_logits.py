@@ -5,9 +5,10 @@ import torch
 import torch.nn.functional as F
 from torch.func import vmap
 
-from kernels.dropin import logits as computed
-from kernels.dropin import logits_api, loss
-from kernels.dropin.logits_api import cross_entropy, logsumexp, token_log_probs
+from kernels.dropin.logits import api as logits_api
+from kernels.dropin.logits import loss
+from kernels.dropin.logits import rows as computed
+from kernels.dropin.logits.api import cross_entropy, logsumexp, token_log_probs
 from tests.processes import run_code
 
 gpu = pytest.param("cuda", marks=pytest.mark.gpu)
@@ -331,7 +332,7 @@ def test_a_row_has_the_same_bits_with_and_without_gradients_and_in_a_graph():
 
 SHARDS = """
 import sys, torch, torch.distributed as dist
-from kernels.dropin.logits_api import token_log_probs
+from kernels.dropin.logits.api import token_log_probs
 rank, file = int(sys.argv[1]), sys.argv[2]
 dist.init_process_group("gloo", init_method="file://" + file, rank=rank, world_size=2)
 torch.manual_seed(0)

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from kernels.dropin.logits_api import cross_entropy
+from kernels.dropin.logits.api import cross_entropy
 from tests.kernels.test_dropin_logits import drawn, operators  # noqa: F401  a fixture
 
 

@@ -6,7 +6,7 @@ import json
 from measure import ROOT
 from tests.processes import run_code
 
-FOLDERS = "kernels/dropin", "kernels/cuda", "kernels"
+FOLDERS = "kernels/dropin", "kernels/dropin/logits", "kernels/cuda", "kernels"
 SOURCES = [path for folder in FOLDERS for path in (ROOT / folder).glob("*.py")]
 # One name is missing in each process from the beginning, as in another version of torch.
 CODE = """

@@ -35,7 +35,7 @@ def test_logsumexp_of_rows_is_replaced_and_nothing_else(launches, device, monkey
     x = torch.randn(3, 50, device=device).half().float().requires_grad_()
     calls = []
     monkeypatch.setattr(
-        replace.logits, "takes", lambda x: calls.append(x.shape) or x.dtype is torch.float32
+        replace.rows, "takes", lambda x: calls.append(x.shape) or x.dtype is torch.float32
     )
     expected = torch.logsumexp(x, -1, keepdim=True)
     (gradient,) = torch.autograd.grad(expected.sum(), x)

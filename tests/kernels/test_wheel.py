@@ -19,7 +19,15 @@ from tests.processes import run
 KERNELS = ROOT / "kernels"
 CORPUS = "published", "peers", "contributed", "registry"
 HUGGING_FACES = "kernels==0.17.2"  # named like the folder; transformers imports it
-TESTED = ["dropin", "dropin_gpu", "dropin_logits", "dropin_torch", "dropin_values", "replace"]
+TESTED = [
+    "dropin",
+    "dropin_gpu",
+    "dropin_logits",
+    "dropin_loss",
+    "dropin_torch",
+    "dropin_values",
+    "replace",
+]
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 from torch.compiler import is_dynamo_compiling
 
-from ..logits import Options, RowTensors
-from .eligible import bypasses_dispatcher
-from .logits import (
+from ...logits import Options, RowTensors
+from ..eligible import bypasses_dispatcher
+from .by_torch import gradient_by_torch
+from .rows import (
     compute,
     gradient,
     launched,
@@ -21,7 +22,6 @@ from .logits import (
     takes,
     values,
 )
-from .logits_by_torch import gradient_by_torch
 
 ONCE = (
     "a gradient that gradient_in_forward has computed can be taken once, and has no derivative; "

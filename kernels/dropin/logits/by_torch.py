@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..logits import Options, RowTensors
+from ...logits import Options, RowTensors
 
 # The values, the entropies, and ``sums`` (2, M): maxima and log(Σ exp((x - max) / temperature)); a
 # third row has the entropies once more, because callers may change what they get.

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, is_autocast_enabled
 
-from ..logits import Options, RowTensors
-from .logits import compute, rows_of, takes
+from ...logits import Options, RowTensors
 from .loss import compute_loss
+from .rows import compute, rows_of, takes
 
 LOGSUMEXP = Options("LogSumExp")
 # Kept here, because a user may put this module's functions in their places.

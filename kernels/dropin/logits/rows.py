@@ -17,10 +17,10 @@ from torch.autograd import forward_ad
 from torch.compiler import is_dynamo_compiling
 from torch.library import custom_op
 
-from ..contract import LONGEST_ROW, MAX_BLOCKS, MIN_CAPABILITY
-from ..logits import Options, RowTensors
-from ..tensors import DTYPES, current_device
-from .eligible import (
+from ...contract import LONGEST_ROW, MAX_BLOCKS, MIN_CAPABILITY
+from ...logits import Options, RowTensors
+from ...tensors import DTYPES, current_device
+from ..eligible import (
     FAKE_TENSORS,
     TYPES,
     bypasses_dispatcher,
@@ -28,8 +28,8 @@ from .eligible import (
     runs_cuda_kernels,
     transforms,
 )
-from .logits_by_torch import Values, by_torch, gradient_by_torch
-from .operation import empty_cuda, has_failed, note_failure, on_device
+from ..operation import empty_cuda, has_failed, note_failure, on_device
+from .by_torch import Values, by_torch, gradient_by_torch
 
 BLOCK_BYTES = 16 * 1024  # Bytes of a gradient that one block of the launch writes.
 LANGUAGE = "CUDA C++"  # The only route beside torch's.
@@ -57,7 +57,7 @@ def takes(x: Tensor) -> bool:
 
 @functools.cache
 def row_kernels() -> ModuleType:
-    from ..logits import launch  # here, because a machine without a GPU needs none of it
+    from ...logits import launch  # here, because a machine without a GPU needs none of it
 
     return launch
 

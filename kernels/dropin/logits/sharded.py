@@ -8,8 +8,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from ..logits import Options, RowTensors
-from .logits import gradient, values
+from ...logits import Options, RowTensors
+from .rows import gradient, values
 
 
 class _Sharded(torch.autograd.Function):
