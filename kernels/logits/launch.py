@@ -163,11 +163,10 @@ def forward_and_backward(
     losses: Tensor,
     dx: Tensor,
     g_scale: Tensor | None = None,
-    sums: Tensor | None = None,
 ) -> None:
     """Launch loss_and_gradient.cu on rows that ``fits_in_registers``; dx may be x.
 
-    ``g_scale``, one number, is the gradient of each loss; None is 1. ``sums``: as in ``forward``.
+    ``g_scale``, one number, is the gradient of each loss; None is 1.
     """
     x = tensors.x
     (rows, cols), strides = x.shape, (x.stride(0), dx.stride(0))
@@ -175,7 +174,6 @@ def forward_and_backward(
     pack = widest_pack(
         x.element_size(), addresses[0] | addresses[1], strides[0] | strides[1] | cols
     )
-    maxima = 0 if sums is None else sums.data_ptr()
     arguments = (
         *_row_arguments(tensors, options, rows),
         losses.data_ptr(),
@@ -183,9 +181,7 @@ def forward_and_backward(
         strides[0],
         rows,
         cols,
-        0,
-        maxima,
-        maxima and maxima + 4 * rows,
+        *(0, 0, 0),  # no entropies, and no sums for a backward
         addresses[1],
         strides[1],
         0 if g_scale is None else g_scale.data_ptr(),

@@ -39,6 +39,18 @@ def skip_init(*names: str) -> None:
             sys.modules[name] = importlib.util.module_from_spec(spec)
 
 
+@contextlib.contextmanager
+def without(*names: str) -> Iterator[None]:
+    """Let imports inside the block fail for packages that are there, but whose import is slow."""
+    hidden = [name for name in names if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
+
+
 def unsupported(x: torch.Tensor) -> str | None:
     """Return None, or one sentence that says why no peer takes x."""
     if not x.is_cuda:

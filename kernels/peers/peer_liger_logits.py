@@ -17,12 +17,11 @@ from torch import Tensor
 
 from ..tensors import new_row_values
 from . import _package
-from ._without import without
 
 ON_REQUEST = True  # another project's kernel, from an optional package
 
 # peft, whose absence Liger allows for, imports transformers, which takes 10 s.
-with _package.optional_package(), without("peft"):
+with _package.optional_package(), _package.without("peft"):
     # torch's compiler, which they import, would take 4 s
     _package.skip_init("liger_kernel", "liger_kernel.ops")
     # globals of this module, because rows read registers from there

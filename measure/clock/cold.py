@@ -94,8 +94,6 @@ def sample_lines(buffers: CallBuffers, seed: int) -> torch.Tensor | None:
     generator, addresses = random.Random(seed), []
     for tensor, lines in lines_of:
         programs = min(round(PROGRAMS * lines / total), lines // LOADS)
-        if not programs:
-            continue
         windows = max(1, lines // WINDOW_LINES)
         chosen = generator.sample(range(windows), min(windows, programs))
         for number, window in enumerate(chosen):

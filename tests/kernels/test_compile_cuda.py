@@ -127,9 +127,8 @@ def test_kernels_of_logits_compile_without_a_warning_or_a_spill(arch, dtype):
         for pack in {1, whole} if cols % whole == 0 else {1}:
             for plan in planner(Problem(dtype, 8, cols, pack, False, gpu)):
                 usages[plan.source, plan.kernel] = plan.threads
-    assert {source.stem for source, _ in usages} == {
-        *("logits_forward", "logits_backward", "loss_and_gradient")
-    }
+    stems = {source.stem for source, _ in usages}
+    assert stems == {"logits_forward", "logits_backward", "loss_and_gradient"}
     check(usages, dtype, arch)
 
 

@@ -11,13 +11,18 @@ pytestmark = pytest.mark.gpu
 SHAPES = [(1, 1_048_576), (64, 151_936), (1500, 50_257), (700, 128_256), (40_000, 64), (3001, 5003)]
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-@pytest.mark.parametrize(("rows", "cols"), SHAPES)
-def test_values_and_gradients(rows, cols, dtype):
+def masked_logits(rows, cols, dtype):
+    """Return logits whose first ninth is -inf, and a column of the others for each row."""
     torch.manual_seed(rows)
     x = (4 * torch.randn(rows, cols, device="cuda")).to(dtype)
     x[:, : cols // 9] = -torch.inf
-    index = torch.randint(cols // 9, cols, (rows,), device="cuda")
+    return x, torch.randint(cols // 9, cols, (rows,), device="cuda")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(("rows", "cols"), SHAPES)
+def test_values_and_gradients(rows, cols, dtype):
+    x, index = masked_logits(rows, cols, dtype)
     if rows > 1:  # a float64 reference of its tiny gradient is not exact
         x[0, index[0]] = 50.0
     log_p, entropy = functions.token_log_prob_entropy(x, index)
@@ -45,10 +50,7 @@ def test_values_and_gradients(rows, cols, dtype):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize(("rows", "cols"), SHAPES)
 def test_loss_and_gradient_in_one_pass(rows, cols, dtype):
-    torch.manual_seed(rows)
-    x = (4 * torch.randn(rows, cols, device="cuda")).to(dtype)
-    x[:, : cols // 9] = -torch.inf
-    target = torch.randint(cols // 9, cols, (rows,), device="cuda")
+    x, target = masked_logits(rows, cols, dtype)
     target[::7] = -100
     loss, dx = functions.cross_entropy_and_gradient(x, target)
     assert torch.equal(loss, functions.cross_entropy(x, target))

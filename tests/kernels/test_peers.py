@@ -9,7 +9,6 @@ import torch
 
 import kernels
 from kernels.peers import _package
-from kernels.peers._without import without
 from measure import status
 from tests.kernels.helpers.fake_peers import fake, fake_tileops
 from tests.kernels.helpers.variants import PEERS, PEERS_OF_LOGITS
@@ -262,10 +261,10 @@ def test_a_peer_without_a_cuda_toolkit_is_unavailable(name, modules, monkeypatch
 def test_a_package_that_is_there_can_be_left_out(modules, tmp_path, monkeypatch):
     (tmp_path / "heavy.py").write_text("", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    with without("heavy"), pytest.raises(ImportError):
+    with _package.without("heavy"), pytest.raises(ImportError):
         importlib.import_module("heavy")
     heavy = importlib.import_module("heavy")
-    with without("heavy"):  # a loaded module takes no time
+    with _package.without("heavy"):  # a loaded module takes no time
         assert importlib.import_module("heavy") is heavy
 
 

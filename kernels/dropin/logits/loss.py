@@ -1,6 +1,6 @@
 """Compute losses of rows of logits, their mean or their sum; where asked, their gradient at once.
 
-``logits`` computes the losses and their gradient in two calls, the second in the backward. With
+``rows`` computes the losses and their gradient in two calls, the second in the backward. With
 ``EagerLossAndGradient`` one kernel does both, while a row is in registers.
 """
 
@@ -57,7 +57,7 @@ class EagerLossAndGradient(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, tensors: RowTensors, options: Options, reduction: str, in_place: bool):
         tensors = tensors._replace(x=x.detach())
-        scale = _reciprocal_of_count(tensors, options) if reduction == "mean" else None
+        scale = 1 / _count(tensors, options) if reduction == "mean" else None
         losses, ctx.dx = _losses_and_gradient(tensors, options, scale, in_place)
         if reduction == "none":
             return losses
@@ -95,9 +95,9 @@ def _losses_and_gradient(
     return losses, gradient(one, None, tensors, sums, options, in_place, scale)
 
 
-def _reciprocal_of_count(tensors: RowTensors, options: Options) -> Tensor:
-    """Return 1 / the number of targets that are not ignored, in float32."""
-    return 1 / (tensors.index != options.ignore_index).sum()
+def _count(tensors: RowTensors, options: Options) -> Tensor:
+    """Return the number of targets that are not ignored."""
+    return (tensors.index != options.ignore_index).sum()
 
 
 def mean_of_losses(
@@ -111,31 +111,30 @@ def mean_of_losses(
             return result, scale
     if is_sum:
         return losses.sum(), losses.new_ones(())
-    scale = _reciprocal_of_count(tensors, options)
-    return losses.sum() * scale, scale
+    count = _count(tensors, options)
+    return losses.sum() / count, 1 / count
+
+
+def _is_eager(x: Tensor) -> bool:
+    """Return whether a kernel computes rows of x at once, without torch's dispatcher."""
+    return not is_dynamo_compiling() and bypasses_dispatcher(x) and takes(x)
 
 
 def compute_loss(
-    tensors: RowTensors,
-    options: Options,
-    reduction: str,
-    gradient_in_forward: bool = False,
-    in_place: bool = False,
+    tensors: RowTensors, options: Options, reduction: str, gradient_in_forward: bool, in_place: bool
 ) -> Tensor:
     """Return the losses of rows, or their mean or sum, by a kernel where one takes them."""
     x, is_sum = tensors.x, reduction == "sum"
-    if is_dynamo_compiling() or not (bypasses_dispatcher(x) and takes(x)):
-        losses, _ = compute(tensors, options)
-        if reduction == "none":
-            return losses
-        count = 1 if is_sum else (tensors.index != options.ignore_index).sum()
-        return losses.sum() / count
-    if x.requires_grad and torch.is_grad_enabled():
+    differentiates = x.requires_grad and torch.is_grad_enabled()
+    if gradient_in_forward and differentiates and _is_eager(x):
         in_place = in_place and may_overwrite(x)
-        if gradient_in_forward:
-            return EagerLossAndGradient.apply(x, tensors, options, reduction, in_place)
-        if reduction == "none":
-            return compute(tensors, options, in_place)[0]
-        return EagerMean.apply(x, tensors, options, is_sum, in_place)
+        return EagerLossAndGradient.apply(x, tensors, options, reduction, in_place)
+    if reduction == "none":
+        return compute(tensors, options, in_place)[0]
+    if not _is_eager(x):
+        losses, _ = compute(tensors, options)
+        return losses.sum() / (1 if is_sum else _count(tensors, options))
+    if differentiates:
+        return EagerMean.apply(x, tensors, options, is_sum, in_place and may_overwrite(x))
     losses, *_ = values(tensors, options, keeps_sums=False)
-    return losses if reduction == "none" else mean_of_losses(losses, tensors, options, is_sum)[0]
+    return mean_of_losses(losses, tensors, options, is_sum)[0]

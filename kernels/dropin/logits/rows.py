@@ -106,9 +106,8 @@ def _new_values(tensors: RowTensors, options: Options) -> tuple[Tensor, Tensor |
     """Return new tensors for the values, and for the entropies if there are any."""
     x, index, *_ = tensors
     first = new_float32(x.shape[:1] if index is None else index.shape, x)
-    return first, new_float32(
-        x.shape[:1], x
-    ) if options.operation == "TokenLogProbEntropy" else None
+    has_entropy = options.operation == "TokenLogProbEntropy"
+    return first, new_float32(x.shape[:1], x) if has_entropy else None
 
 
 def values(tensors: RowTensors, options: Options, keeps_sums: bool = True) -> Values:
