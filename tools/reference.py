@@ -67,11 +67,10 @@ def kernel_list() -> str:
     for folder, names in itertools.groupby(sorted(files, key=files.get), lambda n: files[n].parent):
         lines.append(f"- **[{folder}](../../{folder})**")
         for name in names:
-            also = sorted(kernels.ops(name) - {"softmax"})
-            more = f" Also {', '.join(also)}." if also else ""
-            chosen = ", ".join(kernels.configs(name))
-            more += f" Configs: {chosen}." if chosen else ""
             idea = source_scan.docstring(kernels.variant_file(name)).split("\n")[0]
+            operations = ", ".join(sorted(kernels.ops(name)))
+            configs = ", ".join(kernels.configs(name))
+            more = f" Operations: {operations}." + f" Configs: {configs}." * bool(configs)
             lines.append(f"  - `{name}`: {idea.replace('``', '`')}{more}")
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""Give each row a program that keeps it in registers: one load and one store per element.
+"""One program per row, which keeps the row in registers: one load and one store per element.
 
 Bytes: 2·M·N·itemsize, and the weight once for each row, from L2.
 Limits: a row of more than 65,536 elements.

@@ -1,4 +1,4 @@
-"""Choose the fastest of this project's kernels for each length of row.
+"""The fastest of this project's kernels for each row length.
 
 Idea: a short row takes several lanes of a warp. Longer rows take a warp, a block or a cluster. The
 longest take all blocks of the GPU. Rows whose bytes are no multiple of 16 have other borders.

@@ -1,4 +1,4 @@
-"""Compute values of rows of logits, and gradients by these, with this project's kernels.
+"""This project's kernels for values computed from logits, and for their gradients.
 
 Idea: each logit is read once, by ``logits_forward``, which keeps a maximum and two sums of a row.
 The gradient of each logit follows from these, in ``logits_backward``. Loss and gradient in one call

@@ -1,4 +1,4 @@
-"""Pass short contiguous rows of any N through shared memory as one run.
+"""Short contiguous rows of any N, moved through shared memory in one run.
 
 Idea: unaligned rows would be loaded 2 or 4 bytes at a time. Contiguous rows are one run of memory,
 so a block loads the run in 16-byte vectors, whatever rows they belong to. In shared memory, part of

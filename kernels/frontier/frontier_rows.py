@@ -1,4 +1,4 @@
-"""Keep a row in the registers of a warp, a block, or a cluster of blocks.
+"""Each row in the registers of a warp, a block, or a cluster of blocks.
 
 Idea: every lane loads its 16-byte vectors of a row at once and keeps them in registers. The lanes
 of a warp find the maximum of its elements, then the sum of exp. These states are merged through

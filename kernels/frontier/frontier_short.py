@@ -1,4 +1,4 @@
-"""Share a short row between several lanes of a warp.
+"""Each short row shared by several lanes of a warp.
 
 Idea: each lane holds units of up to 16 bytes of a row. Maximum and sum are butterflies of shuffles
 between these lanes, without a barrier. Each element goes through exp once and is then scaled.

@@ -1,4 +1,4 @@
-"""Keep a long row in the registers of many blocks, up to all that are resident at once.
+"""Each long row in the registers of many blocks, up to all that the GPU holds at once.
 
 Idea: as ``frontier_rows`` with a cluster, but the blocks of a row exchange their softmax states in
 global memory. So a row may have any number of blocks. Each block loads its tile at once, publishes

@@ -1,4 +1,4 @@
-"""Copy long rows, also unaligned ones, into shared memory in aligned vectors.
+"""Long rows, aligned or not, copied to shared memory in aligned vectors.
 
 Idea: each warp copies all aligned vectors that hold some of its tile into shared memory. The copies
 (cp.async) pass through no register, so all are in flight at once. For the softmax state, lanes read

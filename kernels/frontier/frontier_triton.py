@@ -1,8 +1,8 @@
-"""Compute rows in Triton, where the library cannot run ``frontier``.
+"""Rows in Triton, for GPUs on which the library cannot run ``frontier``.
 
-Idea: a program has a row. Up to LONGEST_BLOCK columns it holds the whole row in registers. A longer
-row is read twice, tile by tile. The first pass is the online normaliser, with a maximum and a sum
-for each lane. The second pass begins at the row's end, which the caches still hold.
+Idea: a program handles one row. Up to LONGEST_BLOCK columns it holds the whole row in registers. A
+longer row is read twice, tile by tile. The first pass is the online normaliser, with a maximum and
+a sum for each lane. The second pass begins at the row's end, which the caches still hold.
 Bytes: 2·M·N·itemsize; long rows 3·M·N·itemsize, less what caches serve.
 Limits: rows of at most 2^30 columns.
 Source: the online normaliser is Milakov and Gimelshein, "Online normalizer calculation for softmax"

@@ -1,4 +1,4 @@
-"""Run what torch.compile makes of torch.softmax, for static shapes.
+"""torch.compile of torch.softmax, with static shapes.
 
 Idea: Inductor writes a Triton kernel for this M and N. Up to N = 1024 a block holds the row. A
 longer row is read twice: first for the online softmax, then for the output. Where long rows are

@@ -1,4 +1,4 @@
-"""Run what torch.compile makes of torch's functions on logits, for static shapes.
+"""torch.compile of torch's functions on logits, with static shapes.
 
 Idea: Inductor fuses what it can of ``torch_logits``. It reads a long row for the maximum and the
 sum together; for the entropy, and for loss and gradient in one call, it reads the row again.

@@ -1,4 +1,4 @@
-"""Run FlagGems' softmax: a Triton program reads its row once in one block, or twice.
+"""FlagGems' softmax in Triton: one program per row, which reads it once if it fits, or twice.
 
 Idea: up to N = 32768 a row is one block of the next power of two, with up to 16 warps. A longer row
 is read in blocks of 4096: each lane keeps a maximum and a sum, which are merged at the end. The

@@ -1,4 +1,4 @@
-"""Run FlashInfer's softmax of logits, which splits few long rows over many blocks.
+"""FlashInfer's softmax of logits, which splits long rows over many blocks if there are few.
 
 Idea: up to 128 rows of N >= 24576 are cut into slices of up to 8192. A block per slice reduces it
 to a maximum and a sum in a workspace. A second kernel has one block per row, which merges these and

@@ -1,8 +1,8 @@
-"""Run Helion's kernel for torch.softmax, for static shapes.
+"""Helion's kernel for torch.softmax, with static shapes.
 
 Idea: Helion is a language of tiles over Triton. From torch.softmax of a tile of rows it writes a
 Triton kernel for this shape. Its default configuration on compute capability 9.0 and 10.0 keeps a
-row of up to some 34,000 elements in 4 to 32 warps. A program has several short rows. A longer row
+row of up to some 34,000 elements in 4 to 32 warps. A program takes several short rows. A longer row
 is read three times, in blocks of 16384. On other GPUs rows are kept up to N = 4096.
 The config ``pretuned`` has the configurations that Helion keeps for its own softmax on compute
 capability 9.0, found by its search in float16: a row in one block of 1, 8 or 16 warps, by N.

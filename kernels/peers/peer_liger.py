@@ -1,4 +1,4 @@
-"""Run Liger-Kernel's softmax: a Triton program has a whole row in one block.
+"""Liger-Kernel's softmax in Triton: one program per row, with the whole row in one block.
 
 Idea: as ``triton_row``, with another rule for warps (up to 32) and with cache hints: caches keep
 loads and evict stores first.

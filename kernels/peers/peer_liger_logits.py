@@ -1,4 +1,4 @@
-"""Run Liger-Kernel's cross-entropy and log-probabilities of tokens: a Triton program has a row.
+"""Liger-Kernel's cross-entropy and token log-probabilities in Triton: one program per row.
 
 Idea: a program reads its row in blocks, of up to 32768 for the loss and of 2048 for a token, and
 rescales its sum by each new maximum.

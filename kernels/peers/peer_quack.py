@@ -1,4 +1,4 @@
-"""Run QuACK's softmax in CuTe DSL: a block or a cluster has a row in its shared memory.
+"""QuACK's softmax in CuTe DSL: each row in the shared memory of a block or a cluster.
 
 Idea: 16-byte asynchronous copies load a row into shared memory, and each thread reads its elements
 into registers. Maximum and sum are reduced together, through shuffles and shared memory. From

@@ -1,4 +1,4 @@
-"""Run QuACK's cross-entropy in CuTe DSL: a block or a cluster has a row in its shared memory.
+"""QuACK's cross-entropy in CuTe DSL: each row in the shared memory of a block or a cluster.
 
 Idea: as ``peer_quack``. A loss needs one pass over the row in shared memory, as maximum and sum are
 reduced together. The gradient is another kernel, which reads the logits again, and whose blocks

@@ -1,4 +1,4 @@
-"""Run QuACK's cross-entropy with ``return_dx``: loss and gradient from one pass over a row.
+"""QuACK's cross-entropy with ``return_dx``: loss and gradient in one pass over each row.
 
 Idea: as ``peer_quack_logits``, but the kernel writes p - 1[n = target] while the row is in shared
 memory.

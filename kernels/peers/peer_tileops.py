@@ -1,23 +1,22 @@
-"""Run TileOPs' softmax in TileLang: a warp, a block or a cluster has a row in its registers.
+"""TileOPs' softmax in TileLang: each row in the registers of a warp, a block, or a cluster.
 
 Idea: one of six kernels, by shape. Up to 32 lanes of a warp share a row of up to 2048 bytes, if it
-splits evenly. A block of 256 threads has any other row, up to N = 32768. A cluster of 2 to 8 blocks
-has a row beyond that splits evenly, partly in shared memory. Other long rows are read twice, the
-second time backwards. Few long rows are split over clusters of 16 blocks, or over the whole GPU:
-its blocks meet at a grid barrier, or a second kernel reads the row again. Clusters need compute
-capability 9.0. Warps and clusters load x with the L2 cache policy ``evict_last``, and so do blocks
-of softmax where N is a multiple of 256 vectors of 16 bytes, up to 16384. No other load or store has
-a policy.
+splits evenly. A block of 256 threads handles any other row, up to N = 32768. A cluster of 2 to 8
+blocks handles a longer row that splits evenly, partly in shared memory. Other long rows are read
+twice, the second time backwards. Few long rows are split over clusters of 16 blocks, or over the
+whole GPU: its blocks meet at a grid barrier, or a second kernel reads the row again. Clusters need
+compute capability 9.0. Warps and clusters load x with the L2 cache policy ``evict_last``, and so do
+blocks of softmax where N is a multiple of 256 vectors of 16 bytes, up to 16384. No other load or
+store has a policy.
 Bytes: 2·M·N·itemsize; 3·M·N·itemsize, less what the caches serve, where a row is read twice. If a
-block has a row whose N is no multiple of 256, its results are copied: 4·M·N·itemsize.
+block handles a row whose N is no multiple of 256, its results are copied: 4·M·N·itemsize.
 Limits: compute capability 8.0, 8.6, 8.9 or 9.0. The kernels need contiguous x and out that begin at
-multiples of 16 bytes, and out with N rounded up to 256 where a block has a row. TileOPs copies what
-is not so, and returns a new tensor. This variant calls the compiled kernel with TileOPs' rules, not
-its search, and copies where TileOPs does. Every shape is compiled with nvcc, for 2 to 8 s, and
-TileLang keeps the result on disk.
+multiples of 16 bytes, and out with N rounded up to 256 where a block handles a row. TileOPs copies
+what is not so, and returns a new tensor. This variant calls the compiled kernel with TileOPs'
+rules, not its search, and copies where TileOPs does. Every shape is compiled with nvcc, for 2 to 8
+s, and TileLang keeps the result on disk.
 Source: TileOPs (tile-ai/TileOPs), tileops/_kernels/reduction/softmax.py, softmax_on_chip.py and
-softmax_warp_rows.py. The package is optional, and needs Python 3.12:
-``make peers``.
+softmax_warp_rows.py. The package is optional, and needs Python 3.12: ``make peers``.
 """
 
 import functools

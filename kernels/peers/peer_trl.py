@@ -1,7 +1,7 @@
-"""Run TRL's log-probabilities of tokens, entropies and gradient: a Triton program has a row.
+"""TRL's token log-probabilities, entropies, and gradient in Triton: one program per row.
 
 Idea: a program reads its row in blocks of 1024, and rescales two sums by each new maximum. The
-entropy is computed in any case. For the gradient a program has a block of 1024 elements.
+entropy is computed in any case. For the gradient a program handles a block of 1024 elements.
 Bytes: M·N·itemsize for values, 2·M·N·itemsize for the gradient, the least possible.
 Limits: NVIDIA GPUs here. A kernel is compiled for every N. A block of -inf at the beginning of a
 row makes its values NaN (-inf - -inf), and one -inf makes its entropy NaN (0 · -inf). This variant

@@ -1,4 +1,4 @@
-"""Run the five operations of ``torch_naive`` under torch.jit.script.
+"""The five operations of ``torch_naive`` under torch.jit.script.
 
 Bytes: as ``torch_naive``, less what TorchScript's fuser merges.
 Limits: TorchScript is deprecated, and Python 3.14 and newer have none.

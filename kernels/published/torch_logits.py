@@ -1,4 +1,4 @@
-"""Call torch's own functions for what is computed from logits, the baseline of these operations.
+"""torch's own functions on logits, the baseline of these operations.
 
 Idea: these are the calls of trainers and losses. The gradients are those of torch.autograd; log p,
 which torch saves in its forward, is computed from the values that this project's forward saves.

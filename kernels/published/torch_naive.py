@@ -1,4 +1,4 @@
-"""Compute softmax in five eager operations: row max, subtract, exp, row sum, divide.
+"""Softmax in five eager operations: row max, subtract, exp, row sum, divide.
 
 Bytes: reads 5MN + 2M elements, writes 3MN + 2M. 16-bit input is first widened to float32, which
 adds a pass.

@@ -1,4 +1,4 @@
-"""Give each row a program and a block: one load and one store per element.
+"""One program and one block of 32 warps per row, whatever its length.
 
 Idea: a row that fits in a block's registers is loaded once and stored once.
 Bytes: 2·M·N·itemsize, the least possible.

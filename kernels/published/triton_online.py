@@ -1,4 +1,4 @@
-"""Pass twice over a row: for maximum and rescaled sum together, then for the output.
+"""Two passes over each row: one for maximum and rescaled sum together, one for the output.
 
 Idea: the online normaliser. Each lane keeps the maximum m of what it has seen and the sum s of
 exp(x - m). A new maximum m' rescales s by exp(m - m'). Lanes are reduced once, after the loop.

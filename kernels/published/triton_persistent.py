@@ -1,4 +1,4 @@
-"""Launch as many programs as are resident at once; each strides over rows.
+"""As many programs as the GPU holds at once; each takes several rows in turn.
 
 Idea: every block is launched once, and the loop over rows lets the compiler prefetch the next row
 while this one is reduced (software pipelining).

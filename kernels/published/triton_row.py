@@ -1,4 +1,4 @@
-"""Give each row a program and a block, with warps chosen by the block's size.
+"""One program and one block per row, with warps chosen by the block's size.
 
 Idea: ``triton_fused`` with fewer warps for short rows, so that each thread has work.
 Bytes: 2·M·N·itemsize, the least possible.

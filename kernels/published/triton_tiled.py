@@ -1,4 +1,4 @@
-"""Pass three times over a row in tiles, each time in the opposite direction.
+"""Three passes over each row in tiles, each in the opposite direction of the one before.
 
 Idea: the first pass keeps an elementwise running maximum, the second an elementwise running sum of
 exp; each is reduced once. The third pass writes the output. A pass that starts where the last one

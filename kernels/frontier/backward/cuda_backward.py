@@ -1,4 +1,4 @@
-"""Compute the backward in the registers of a warp, a block or a cluster.
+"""Gradients in CUDA C++: each row in the registers of a warp, a block, or a cluster.
 
 Idea: dx = y·(g - Σ g·y), and of log-softmax dx = g - exp(y)·Σ g. Every lane loads its 16-byte
 vectors of g and y and keeps them in registers. Sums are merged, and vectors of unaligned rows

@@ -1,4 +1,4 @@
-"""Compute the backward with a program for each row, or for several short rows.
+"""Gradients in Triton: one program for each row, or for several short rows.
 
 Idea: dx = y·(g - Σ g·y), and of log-softmax dx = g - exp(y)·Σ g, is one sum over the row and one
 elementwise step. A row that fits in registers is read once. A longer row is read twice, the second

@@ -1,4 +1,4 @@
-"""Choose FasterTransformer's kernel by the number of (batch, head) pairs.
+"""FasterTransformer's softmax: one of two kernels, by the number of (batch, head) pairs.
 
 Idea: ``cuda_fastertransformer_v2`` where batch·heads (M / N, rounded up) is at most 120, else
 ``cuda_fastertransformer_v1``.

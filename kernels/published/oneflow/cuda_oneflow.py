@@ -1,4 +1,4 @@
-"""Choose the first of OneFlow's three kernels that can hold the row.
+"""OneFlow's softmax: the first of its three kernels that can hold the row.
 
 Idea: rows up to N = 1024 take the registers of a warp. Longer rows take shared memory if a float32
 row fits, else three passes over global memory.

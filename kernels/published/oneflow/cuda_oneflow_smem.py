@@ -1,4 +1,4 @@
-"""Keep a row in a block's shared memory: OneFlow's kernel for rows of medium length.
+"""OneFlow's softmax for rows of medium length: each row in a block's shared memory.
 
 Idea: the row is read once, in packs of 4, 2 or 1, into shared memory as float32. Packs are stored
 element by element, so that a warp never hits a bank twice. Then come a block reduction for the

@@ -1,4 +1,4 @@
-"""Read a row three times in a block: OneFlow's kernel for rows of any length.
+"""OneFlow's softmax for rows of any length: a block reads its row three times.
 
 Idea: nothing is kept. Max, sum and output each read the row from global memory in packs of 4, 2 or
 1. The second and third pass are cheap if all rows in flight fit in L2. Blocks of 1024 threads

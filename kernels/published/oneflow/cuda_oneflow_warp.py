@@ -1,4 +1,4 @@
-"""Keep a row in the registers of a warp or less: OneFlow's kernel for short rows.
+"""OneFlow's softmax for short rows: each row in the registers of a warp, or of a part of one.
 
 Idea: no shared memory and no barrier. Each lane holds its columns of a row, moved in packs of 4, 2
 or 1. Max and sum are butterflies of shuffles. A short row takes a power-of-two number of lanes,
