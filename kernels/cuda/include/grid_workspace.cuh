@@ -92,8 +92,8 @@ struct GridReducer {
   __device__ static void ready() { cp_async_wait(); }
 
   // opaque: otherwise the compiler keeps the address for all rows, in a tile's registers
-  __device__ ulonglong2* places(unsigned epoch, int number) const {
-    return workspace->states[epoch % kSlots] + (opaque(first) + number) * kPlaces;
+  __device__ ulonglong2* places(unsigned epoch) const {
+    return workspace->states[epoch % kSlots] + opaque(first) * kPlaces;
   }
 
   struct Tagged {
@@ -133,7 +133,8 @@ struct GridReducer {
     const unsigned epoch = *before + 1;
     const Tagged published = tagged(state, epoch);
 #pragma unroll
-    for (int i = 0; i < kPlaces; ++i) store_relaxed(places(epoch, number) + i, published.pair[i]);
+    for (int i = 0; i < kPlaces; ++i)
+      store_relaxed(places(epoch) + number * kPlaces + i, published.pair[i]);
   }
   // One thread of each block calls it after it has published its first state. The tag needed
   // `epochs`, so the block has read it. Nobody waits for the sum.
@@ -161,7 +162,7 @@ struct GridReducer {
           if (number >= count) continue;
 #pragma unroll
           for (int place = 0; place < kPlaces; ++place)
-            loaded[part].pair[place] = load_relaxed(places(epoch, number) + place);
+            loaded[part].pair[place] = load_relaxed(places(epoch) + number * kPlaces + place);
         }
 #pragma unroll
         for (int part = 0; part < PARTS; ++part) missing |= loaded[part].missing(epoch);
