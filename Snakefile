@@ -30,10 +30,10 @@ rule all:
     """Make everything: rows, tables, figures, reports."""
     input:
         # every file by name: Snakemake makes a missing file again only if it is asked for
-        f"{MADE}/report.md",
-        f"{MADE}/report.html",
-        f"{MADE}/summary.csv",
-        f"{MADE}/claims.csv",
+        f"{RESULTS}/report.md",
+        f"{RESULTS}/report.html",
+        f"{RESULTS}/summary.csv",
+        f"{RESULTS}/claims.csv",
         FIGURES,
         ROW_FILES,
 

@@ -8,5 +8,5 @@ class InputError(Exception):
     """Report an input that cannot be used, before anything is written.
 
     The message says what was given, what is allowed and what to do. The command line prints it on
-    one line and exits with 1 (`compare` with 2).
+    one line and exits with 2.
     """

@@ -79,7 +79,7 @@ def collected_rows(
             print(f"warning: left out: {error}", file=sys.stderr)
     lines = mark_ranked((row for row, _ in entries), unranked)
     for row in lines:
-        row["stale"] = str(row["origin"] == "recorded" and bool(differing(row))).lower()
+        row["stale"] = str(row["origin"] == "recorded" and bool(changed_hashes(row))).lower()
     return _sorted(zip(lines, (path for _, path in entries), strict=True))
 
 
@@ -130,8 +130,8 @@ def mark_ranked(table: Iterable[Row], unranked: Collection[str] = schema.UNRANKE
         if excluding := [flag for flag in row["flags"].split() if flag in unranked]:
             row |= {"ranked": "false", "unranked_by": " ".join(excluding)}
     matrix = schema.SWEEP_MATRIX
-    keep_usual(table, matrix, schema.ENVIRONMENT, schema.OTHER_ENVIRONMENT)
-    keep_newest(table, [*matrix, "variant"], schema.CODE, schema.OTHER_CODE)
+    rank_usual_only(table, matrix, schema.ENVIRONMENT, schema.OTHER_ENVIRONMENT)
+    rank_newest_only(table, [*matrix, "variant"], schema.CODE, schema.OTHER_CODE)
     ranked = _ranked(table)
     of_sweep = Counter((row["sweep"], row["gpu_uuid"]) for row in ranked)
     counts, matrix_of = defaultdict(Counter), itemgetter(*matrix)
@@ -149,7 +149,7 @@ def _ranked(table: Iterable[Row]) -> list[Row]:
     return [row for row in table if row["ranked"] == "true" and row["status"] == "ok"]
 
 
-def keep_newest(
+def rank_newest_only(
     table: Iterable[Row], key: Sequence[str], columns: Sequence[str], reason: str
 ) -> None:
     """Exclude the ranked rows whose `columns` are not the newest of their `key`.
@@ -159,7 +159,7 @@ def keep_newest(
     _keep(table, key, columns, reason, lambda started: (max(started), len(started)))
 
 
-def keep_usual(
+def rank_usual_only(
     table: Iterable[Row], key: Sequence[str], columns: Sequence[str], reason: str
 ) -> None:
     """Exclude the ranked rows whose `columns` are not those of most rows of their `key`.
@@ -193,7 +193,7 @@ def _keep(
             row |= {"ranked": "false", "unranked_by": reason}
 
 
-def differing(row: Row) -> list[str]:
+def changed_hashes(row: Row) -> list[str]:
     """Return the hashes in which a row differs from the current code.
 
     `variant` or `op` stands for those of one that the project does not have.

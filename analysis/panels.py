@@ -12,7 +12,6 @@ from analysis.schema import SIZE, SWEEP_MATRIX
 SET = ["gpu", "dtype", "sweep"]
 MIN_SIZES = 3  # sizes of one M, or of one M·N, which fewer may have by chance
 CONTROL = "control"  # the flag of rows that `with_controls` adds
-CONTROL_NOTE = "torch: also as the other rows' control, timed in their processes"
 MEDIANS = ["time_us", "throughput_gbps", "of_copy", "of_meet", "copy_us", "meet_us"]
 UNKNOWN = ["time_us_q20", "time_us_q80", "warm_us", "latency_us", "speedup_low", "speedup_high"]
 UNKNOWN += ["rank"]  # it does not compete

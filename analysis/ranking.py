@@ -142,7 +142,7 @@ def _with_best_sets(places: pd.DataFrame) -> pd.DataFrame:
     p = places["p"].dropna()
     for _, part in places.loc[p.index].groupby(["origin", "gpu"]):
         p[part.index] = stats.benjamini_hochberg(p[part.index])
-    return places.assign(in_best_set=~places.index.isin(p.index[p <= stats.LEVEL]))
+    return places.assign(in_best_set=~places.index.isin(p.index[p <= stats.ALPHA]))
 
 
 def _contest(places: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
@@ -187,15 +187,6 @@ def over_sweeps(table: pd.DataFrame) -> pd.DataFrame:
     return merged.assign(**words).reset_index()
 
 
-def by_sweep(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the lines of `over_sweeps` at the sizes of each sweep: `sweep` is this one's name.
-
-    So a winner that another sweep has timed at a size stands here, too.
-    """
-    sizes = table[[*SIZE, "sweep"]].drop_duplicates()
-    return sizes.merge(over_sweeps(table).drop(columns="sweep"), on=SIZE)
-
-
 def _rank(rows: pd.DataFrame, between: float = 0.0) -> dict[str, tuple]:
     """Return the values of PLACE for each variant of `rows`, which have one size.
 
@@ -230,7 +221,7 @@ def profile(table: pd.DataFrame) -> pd.DataFrame:
     """Return the time of each variant over that of the fastest: a line per SIZE, a column each.
 
     inf: the variant cannot run, or is wrong. NaN: it was not timed here, or a flag excludes its
-    time. Sizes with fewer than two competitors are left out. `table`: as of `rank_variants`. The
+    time. Sizes with fewer than two competitors are left out. `table`: see `rank_variants`. The
     shares of a column up to x are a performance profile (Dolan and Moré, Mathematical Programming
     91, 2002).
     """
@@ -240,7 +231,7 @@ def profile(table: pd.DataFrame) -> pd.DataFrame:
     return lines.set_index([*SIZE, "variant"])["behind_best"].fillna(math.inf).unstack("variant")
 
 
-def within(behind: pd.Series, percent: float) -> float:
+def share_within(behind: pd.Series, percent: float) -> float:
     """Return the share of a column of `profile` that is at most `percent` behind the fastest."""
     behind = behind.dropna()
     return float((behind <= 1 + percent / 100).mean())
@@ -258,15 +249,3 @@ def write(measurements: pd.DataFrame, output: Path) -> None:
     table["rank"] = table["rank"].astype("Int64")
     table["in_best_set"] = table["in_best_set"].map({True: "true", False: "false"})
     frame.write(output, table)
-
-
-def highlighted(table: pd.DataFrame, count: int) -> list[str]:
-    """Return torch, and the `count` other variants that are in the best set at the most sizes.
-
-    They come in the order of the palette. `table`: as of `rank_variants`.
-    """
-    torch = set(table["baseline"])
-    wins = table["in_best_set"] & ~table["variant"].isin(torch)
-    counts = table.loc[wins, "variant"].value_counts()
-    best = sorted(counts.index, key=lambda name: (-counts[name], palette.order(name)))
-    return sorted({*best[:count], *torch} & set(table["variant"]), key=palette.order)

@@ -36,7 +36,7 @@ from .registry.discover import (  # noqa: F401
     variant_file,
 )
 from .registry.source_hash import code_sha256  # noqa: F401
-from .registry.source_scan import BadKernel  # noqa: F401
+from .registry.source_scan import KernelFileError  # noqa: F401
 from .registry.variant import Variant
 
 # Names for users. The others are for planning and measuring a sweep.

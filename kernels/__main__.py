@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import BadKernel, commands, configs, names, ops, packages, variant_file
+from . import KernelFileError, commands, configs, names, ops, packages, variant_file
 from .registry import scaffold, source_scan
 
 
@@ -25,7 +25,7 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line. Return its exit code: 2 for bad input or a missing GPU."""
     arguments = parser().parse_args(argv)
-    return commands.print_answer(lambda: _answer(arguments), BadKernel)
+    return commands.print_answer(lambda: _answer(arguments), KernelFileError)
 
 
 def _answer(arguments: argparse.Namespace) -> str:

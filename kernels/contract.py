@@ -7,7 +7,7 @@ DTYPES = {"float32": 4, "float16": 2, "bfloat16": 2}  # torch's name -> bytes of
 
 # Compute capabilities: CUDA C++ Programming Guide, "Compute Capabilities".
 MIN_CAPABILITY = (8, 0)  # bfloat16; Triton supports no older one
-CLUSTERS_SINCE = (9, 0)  # thread block clusters and bulk copies (TMA)
+CLUSTER_CAPABILITY = (9, 0)  # thread block clusters and bulk copies (TMA)
 
 CONFIG_MARK = "__"  # Mark in a variant's name, between its file's stem and a config
 
@@ -24,7 +24,7 @@ def split_config(name: str) -> tuple[str, str]:
     return stem, config
 
 
-def max_cluster(major: int) -> int:
+def max_cluster_blocks(major: int) -> int:
     """Return the most blocks of a cluster on GPUs of this major compute capability.
 
     Source: CUDA C++ Programming Guide, "Thread Block Clusters".

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from .dropin.logits.api import LOGSUMEXP, token_log_probs
-from .dropin.logits.rows import rows_of, values
+from .dropin.logits.rows import as_rows, values
 from .logits import RowTensors
 
 
@@ -102,7 +102,7 @@ def sglang() -> Integration:
     """Let SGLang use this package for the log-sum-exps of its log-probabilities (July 2026)."""
 
     def row_logsumexp(x):
-        maxima, log_sums = values(RowTensors(rows_of(x)), LOGSUMEXP)[2]
+        maxima, log_sums = values(RowTensors(as_rows(x)), LOGSUMEXP)[2]
         return maxima, log_sums
 
     return Integration("sglang.srt.layers.logsumexp", {"row_logsumexp": row_logsumexp})

@@ -13,7 +13,7 @@ import operations
 from kernels.terminal import replace_missing_characters
 
 from .device import gpus
-from .errors import BadPoint, NoRow
+from .errors import NoRowError, PointError
 from .point import DISTRIBUTIONS, Point
 from .process import profile
 from .process.run_point import measure_point
@@ -82,7 +82,7 @@ def main(argv: list[str] | None = None) -> int:
     del options["command"]  # there is only one
     try:
         return _point(options)
-    except (BadPoint, NoRow, profile.NoProfile) as error:
+    except (PointError, NoRowError, profile.ProfileError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
 
@@ -93,7 +93,7 @@ def _point(options: dict) -> int:
     options["gpu"] = gpus.resolve(options["gpu"])
     if options["variant"] is None:
         if len(options["files"]) != 1:
-            raise BadPoint("no variant is named; give --variant NAME, or one --kernel FILE")
+            raise PointError("no variant is named; give --variant NAME, or one --kernel FILE")
         options["variant"] = Path(options["files"][0]).stem
     with _writing(output):  # tried before time is spent on the measurement
         check_writable(output)
@@ -111,11 +111,11 @@ def _point(options: dict) -> int:
 
 @contextlib.contextmanager
 def _writing(output: Path) -> Iterator[None]:
-    """Turn an OSError into NoRow, which names the file of the row."""
+    """Turn an OSError into NoRowError, which names the file of the row."""
     try:
         yield
     except OSError as error:
-        raise NoRow(f"cannot write {output}: {error.strerror}") from error
+        raise NoRowError(f"cannot write {output}: {error.strerror}") from error
 
 
 # Lines for a person who measures by hand, each shown if the row has a value of its column.

@@ -36,7 +36,7 @@ def cuda_columns() -> dict:
     """Return the columns of the CUDA C++ kernels launched by kernels/cuda/launch.py; {} of none."""
     from kernels.cuda import launch  # needs cuda-core
 
-    launches = launch.launched()
+    launches = launch.cached_launches()
     return _columns(
         registers=[one.kernel.attributes.num_regs for one in launches],
         spilled_bytes=[one.kernel.attributes.local_size_bytes for one in launches],

@@ -3,15 +3,15 @@
 from .status import Status
 
 
-class BadPoint(ValueError):
+class PointError(ValueError):
     """Refuse a point; the message says what was given and what is allowed."""
 
 
-class NoRow(RuntimeError):
+class NoRowError(RuntimeError):
     """Say why no row was written: the pipeline failed, or this is the wrong machine."""
 
 
-class Ended(Exception):
+class PointEnded(Exception):
     """End a point with a status other than ok."""
 
     def __init__(self, status: str, message: str):

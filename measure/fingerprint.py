@@ -9,7 +9,7 @@ it lacks torch, as under ``--use-conda``, they are the pins of environment.yml, 
 environment is made. The process that measures computes the fingerprint of the environment it runs
 in, and refuses to measure for another one.
 
-Driver and GPU are no part of it: planning may run on a machine without them. Rows of two drivers
+Driver and GPU are not included: planning may run on a machine without them. Rows of two drivers
 are not ranked together.
 """
 

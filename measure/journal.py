@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class Journal:
-    """Write the worker's progress to a file that is complete at any moment."""
+    """Write the worker's progress to a file that always holds valid JSON."""
 
     def __init__(self, folder: Path):
         self._path = folder / "progress.json"

@@ -15,7 +15,7 @@ from . import fingerprint, inputs, provenance, replicate, timing
 from .check import correctness, edge_cases, plain_aten, recheck, tamper
 from .clock.base import Call, Inputs
 from .device.opened import Device, open_device
-from .errors import Ended, NoRow
+from .errors import NoRowError, PointEnded
 from .journal import Journal
 from .point import Point
 from .replicate import FirstReplicate
@@ -30,14 +30,14 @@ ARCHITECTURES = ("sm_80", "sm_90")  # A100 and H200, for which CUDA C++ is compi
 def measure(point: Point, journal: Journal, first_row: dict | None = None) -> list[tuple]:
     """Fill ``journal.row`` and return the raw samples.
 
-    ``first_row``: that of replicate 1, for a further one. Raises NoRow on the wrong machine, for a
-    point that was planned for other code or packages, if the baseline is not plain ATen, or if
-    recording the controls fails. Any later exception becomes the status of the row.
+    ``first_row``: that of replicate 1, for a further one. Raises NoRowError on the wrong machine,
+    for a point that was planned for other code or packages, if the baseline is not plain ATen, or
+    if recording the controls fails. Any later exception becomes the status of the row.
     """
     _refuse_another_plan(point)
-    reused = replicate.reusable(first_row) if first_row else None
+    reused = replicate.first_replicate_to_reuse(first_row) if first_row else None
     if reused and first_row["status"] != Status.OK:
-        journal.row |= replicate.repeated(first_row)
+        journal.row |= replicate.repeat_failure(first_row)
         return []
     torch.manual_seed(point.seed)
     journal.stage("opening the device")
@@ -51,14 +51,14 @@ def measure(point: Point, journal: Journal, first_row: dict | None = None) -> li
     replaced = tamper.watch(device, point.operation)
     try:
         return _Run(point, device, journal, replaced, reused).samples()
-    except Ended as end:
+    except PointEnded as end:
         row.update(status=end.status, message=end.message)
     # SystemExit: a kernel that calls sys.exit() has not measured anything either
     except (Exception, SystemExit) as error:
         status, message = classify(error), f"{journal.current}: {describe(error)}"
         # A kernel may have left no memory, or may have replaced what the controls call.
         if journal.current == timing.CONTROLS and status != Status.OUT_OF_MEMORY and not replaced():
-            raise NoRow(f"the pipeline is at fault: {message}") from error
+            raise NoRowError(f"the pipeline is at fault: {message}") from error
         row.update(status=status, message=message)
     return []
 
@@ -68,7 +68,7 @@ def _refuse_another_plan(point: Point) -> None:
     if planned and planned != fingerprint.fingerprint(point.variant, point.op):
         versions = fingerprint.versions(point.variant).items()
         installed = ", ".join(f"{name} {version}" for name, version in versions if version)
-        raise NoRow(
+        raise NoRowError(
             f"the row was planned for other code or packages than this process has ({installed}). "
             "If a file was edited meanwhile, call again; else install the same packages where "
             "Snakemake runs, or no torch there, and call again"
@@ -76,7 +76,7 @@ def _refuse_another_plan(point: Point) -> None:
 
 
 class _Run(NamedTuple):
-    """Hold what all stages of a point need. They fill ``journal.row``, and raise Ended."""
+    """Hold what all stages of a point need. They fill ``journal.row``, and raise PointEnded."""
 
     point: Point
     device: Device
@@ -92,7 +92,7 @@ class _Run(NamedTuple):
         first = self._first_inputs()
         rows, *_ = point.operation.sizes_and_dtype(first)
         if reason := variant.unsupported(point.operation.matrices(first)[0]):
-            raise Ended(Status.UNSUPPORTED, reason)
+            raise PointEnded(Status.UNSUPPORTED, reason)
 
         stage("first call")
         if not self.device.is_cpu:
@@ -107,7 +107,7 @@ class _Run(NamedTuple):
         if point.interpreted:
             message = f"correctness check passed on {rows} of {point.M} rows; not timed"
             row["flags"] = " ".join(flags)
-            raise Ended(Status.INTERPRETED, "; ".join(filter(None, (message, row["message"]))))
+            raise PointEnded(Status.INTERPRETED, "; ".join(filter(None, (message, row["message"]))))
 
         stage("drawing buffers")
         rotation = inputs.rotation(point, self.device, first)
@@ -128,7 +128,7 @@ class _Run(NamedTuple):
         try:
             call = variant.function(self.point.op)
         except NotImplementedError as error:
-            raise Ended(Status.UNSUPPORTED, str(error)) from error
+            raise PointEnded(Status.UNSUPPORTED, str(error)) from error
         if self.device.is_cpu and "cuda" in kernels.packages(variant.name):
             self.journal.stage("compiling for GPUs that are not here")
             _compile_only(variant, call, self.point, self.journal.row)
@@ -143,7 +143,7 @@ class _Run(NamedTuple):
         # On a CPU an allocation may succeed, and Linux may kill a process when it uses the memory.
         needed, free = _needed_bytes(rows, point, self.device), self.device.free_bytes()
         if needed > free:
-            raise Ended(
+            raise PointEnded(
                 Status.OUT_OF_MEMORY,
                 f"inputs, outputs and the check need {needed / 2**30:.1f} GiB; "
                 f"{free / 2**30:.1f} GiB are free",
@@ -173,7 +173,9 @@ class _Run(NamedTuple):
 
 
 def _compile_only(variant: kernels.Variant, call: Call, point: Point, row: dict) -> None:
-    """Compile CUDA C++ for ARCHITECTURES, and end the point. Raises Ended, and compilers' errors.
+    """Compile CUDA C++ for ARCHITECTURES, and end the point.
+
+    Raises PointEnded, and compilers' errors.
 
     Functions that ``kernels.cuda.launch.launches`` does not decorate are not compiled.
     """
@@ -194,12 +196,12 @@ def _compile_only(variant: kernels.Variant, call: Call, point: Point, row: dict)
     outcome = f"; compiled for {' and '.join(compiled)} without error" if compiled else ""
     if compiled and (beyond := sorted(set(ARCHITECTURES) - set(compiled))):
         outcome += f", beyond the limits of {' and '.join(beyond)}"
-    raise Ended(Status.UNSUPPORTED, f"{reason}{outcome}")
+    raise PointEnded(Status.UNSUPPORTED, f"{reason}{outcome}")
 
 
 def _end_if_wrong(check: str, problem: str | None) -> None:
     if problem:
-        raise Ended(Status.INCORRECT, f"{check}: {problem}")
+        raise PointEnded(Status.INCORRECT, f"{check}: {problem}")
 
 
 def _needed_bytes(rows: int, point: Point, device: Device) -> int:

@@ -7,7 +7,7 @@ import kernels
 import operations
 from kernels.contract import DTYPES
 
-from .errors import BadPoint
+from .errors import PointError
 from .row import MAX_ELEMENTS, SCHEMA
 
 DISTRIBUTIONS = SCHEMA["distribution"].allowed
@@ -50,32 +50,36 @@ class Point:
         try:
             for path in self.operation_files:
                 operations.add(path)
-        except operations.BadOperation as error:
-            raise BadPoint(error.args[0]) from None
+        except operations.OperationFileError as error:
+            raise PointError(error.args[0]) from None
         for name, allowed in ({"op": operations.names()} | ALLOWED).items():
             value = getattr(self, name)
             if value not in allowed:
-                raise BadPoint(f"unknown {name} {value!r}{nearest(value, allowed)}")
+                raise PointError(f"unknown {name} {value!r}{nearest(value, allowed)}")
         for name, lowest in (("M", 1), ("N", 1), ("blocks", MIN_BLOCKS), ("replicate", 1)):
             value = getattr(self, name)
             if type(value) is not int or value < lowest:
-                raise BadPoint(f"{name} = {value!r}: a whole number of at least {lowest} is needed")
+                raise PointError(
+                    f"{name} = {value!r}: a whole number of at least {lowest} is needed"
+                )
         if self.M * self.N > MAX_ELEMENTS:
-            raise BadPoint(f"M·N = {self.M * self.N}: at most {MAX_ELEMENTS} elements (2^59)")
+            raise PointError(f"M·N = {self.M * self.N}: at most {MAX_ELEMENTS} elements (2^59)")
         for name, highest in (("blocks", MAX_BLOCKS), ("replicate", MAX_REPLICATES)):
             if getattr(self, name) > highest:
-                raise BadPoint(f"{name} = {getattr(self, name)}: at most {highest}")
+                raise PointError(f"{name} = {getattr(self, name)}: at most {highest}")
         if not 0 <= self.seed < 2**32:
-            raise BadPoint(f"seed = {self.seed!r}: a whole number from 0 to {2**32 - 1} is needed")
+            raise PointError(
+                f"seed = {self.seed!r}: a whole number from 0 to {2**32 - 1} is needed"
+            )
         if not 0 < self.timeout_s <= MAX_TIMEOUT_S:
             limits = f"above 0 and at most {MAX_TIMEOUT_S}"
-            raise BadPoint(f"timeout_s = {self.timeout_s!r}: it must be {limits}")
+            raise PointError(f"timeout_s = {self.timeout_s!r}: it must be {limits}")
         try:
             for path in self.files:
                 kernels.add_variant(path)
             kernels.variant_file(self.variant)
-        except (kernels.BadKernel, KeyError) as error:
-            raise BadPoint(error.args[0]) from None
+        except (kernels.KernelFileError, KeyError) as error:
+            raise PointError(error.args[0]) from None
 
     def with_fields(self, **fields) -> "Point":
         """Return a copy with other values of these fields, without checking all fields again."""

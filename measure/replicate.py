@@ -1,7 +1,7 @@
 """Take from the row of replicate 1 what a further replicate does not check or measure again.
 
 All replicates of a point have one kernel and the same rooflines. So a further one times the blocks
-and eager calls, and then checks three rows. Its row leaves out what replicate 1 alone measures.
+and eager calls, and then checks three rows. Columns that only replicate 1 measures stay empty.
 """
 
 import sys
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import fingerprint, provenance, row
-from .errors import BadPoint
+from .errors import PointError
 from .point import CPU, Point
 from .status import Status
 
@@ -27,19 +27,21 @@ class FirstReplicate(NamedTuple):
 
 
 def read_first(path: Path, point: Point) -> dict:
-    """Return the row of replicate 1 of a point. Raises BadPoint if the file has another row."""
+    """Return the row of replicate 1 of a point. Raises PointError if the file has another row."""
     try:
         first_row = row.read_row(path)
     except (OSError, ValueError) as error:
-        raise BadPoint(f"--checked {path}: {error}") from error
+        raise PointError(f"--checked {path}: {error}") from error
     for name in row.IDENTITY:
         expected = 1 if name == "replicate" else getattr(point, name)
         if first_row[name] != expected:
-            raise BadPoint(f"--checked {path}: its {name} is {first_row[name]!r}, not {expected!r}")
+            raise PointError(
+                f"--checked {path}: its {name} is {first_row[name]!r}, not {expected!r}"
+            )
     return first_row
 
 
-def reusable(first_row: dict) -> FirstReplicate | None:
+def first_replicate_to_reuse(first_row: dict) -> FirstReplicate | None:
     """Return what a further replicate takes from this row; None, and a log, if it takes nothing."""
     current = fingerprint.fingerprint(first_row["variant"], first_row["op"])
     if fingerprint.without_attempt(first_row["fingerprint"] or "") != current:
@@ -56,6 +58,6 @@ def reusable(first_row: dict) -> FirstReplicate | None:
     return None
 
 
-def repeated(first_row: dict) -> dict:
+def repeat_failure(first_row: dict) -> dict:
     """Return the row of a further replicate if the first has failed, and would fail again."""
     return first_row | {"message": f"repeated from replicate 1: {first_row['message'] or ''}"}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-LEVEL = 0.95
+CONFIDENCE = 0.95
 
 
 class Interval(NamedTuple):
@@ -23,11 +23,11 @@ def left_out(n: int) -> int:
 
     The number of independent values below their median is binomial (n, 1/2), whatever the
     distribution. So two sorted values cover the median with a known probability. The interval is
-    the narrowest that reaches LEVEL; fewer than 6 values get their whole range. Source: David and
-    Nagaraja, "Order Statistics", 2003, section 7.1.
+    the narrowest that reaches CONFIDENCE; fewer than 6 values get their whole range. Source: David
+    and Nagaraja, "Order Statistics", 2003, section 7.1.
     """
     tail, out = 1 / 2**n, 0  # P(no value below the median)
-    while (wider := tail + math.comb(n, out + 1) / 2**n) <= (1 - LEVEL) / 2:
+    while (wider := tail + math.comb(n, out + 1) / 2**n) <= (1 - CONFIDENCE) / 2:
         tail, out = wider, out + 1
     return out
 

@@ -10,7 +10,7 @@ from .clock.base import Call, CallBuffers, Clock, NotCapturable, UnjoinedWork
 from .clock.host import HostClock
 from .clock.sampling import Sample
 from .device.opened import Device
-from .errors import Ended
+from .errors import PointEnded
 from .inputs import ROTATION_CACHES
 from .journal import Journal
 from .point import Point
@@ -49,8 +49,8 @@ def time_variant(
 ) -> Timed:
     """Time ``call`` and its controls on the buffers of ``rotation``.
 
-    ``reused``: what a further replicate takes from the first, and does not time again. Raises Ended
-    if a call cannot be recorded in a CUDA graph, or if a graph leaves out work.
+    ``reused``: what a further replicate takes from the first, and does not time again. Raises
+    PointEnded if a call cannot be recorded in a CUDA graph, or if a graph leaves out work.
     """
     order = random.Random(journal.row["order_seed"])  # orders series in blocks, and graphs
     journal.stage("recording the variant")
@@ -87,20 +87,20 @@ def time_variant(
 
 
 def _record(clock: Clock, call: Call) -> list[str]:
-    """Record the variant, and compare the calls in its graphs; return flags. Raises Ended."""
+    """Record the variant, and compare the calls in its graphs; return flags. Raises PointEnded."""
     try:
         clock.add(call, base.VARIANT)
         problem, overlaps = clock.compare_graph(base.VARIANT)
     except UnjoinedWork as error:
-        raise Ended(Status.INCORRECT, f"recording: {error}") from error
+        raise PointEnded(Status.INCORRECT, f"recording: {error}") from error
     except NotCapturable as error:
-        raise Ended(
+        raise PointEnded(
             Status.UNSUPPORTED,
             "a call cannot be recorded in a CUDA graph, which timing needs; it may wait for the "
             f"GPU, or allocate memory without torch: {error}",
         ) from error
     if problem:
-        raise Ended(Status.INCORRECT, f"recording: {problem}")
+        raise PointEnded(Status.INCORRECT, f"recording: {problem}")
     return ["overlaps_calls"] if overlaps else []
 
 

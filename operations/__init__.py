@@ -1,4 +1,4 @@
-"""Know the operations: what is computed, and what a right result is. One file each.
+"""Operations: what each computes, and what counts as a right result. One file each.
 
 An operation is a file of this folder whose name does not begin with an underscore. It ends with
 ``OPERATION = Operation(...)``, which says everything that measuring needs: inputs and outputs,
@@ -41,11 +41,11 @@ MEETING_ROOFLINES = {"read_meet_write": (1, 1), "read_meet": (1, 0)}
 # Errors of float32 arithmetic, of which the bounds of all operations are made.
 ROUNDOFF = 2.0**-24  # half the distance from 1 to the next number
 FAST_EXP = 4e-6  # relative error of the hardware's fast exp2, and of a sum of N of its results
-STEPS = 8  # round-offs in a few operations, and in the argument of exp
+ROUNDINGS = 8  # round-offs in a few operations, and in the argument of exp
 SMALLEST_NORMAL = 2.0**-126  # kernels may flush smaller numbers to 0
 
 
-class BadOperation(Exception):
+class OperationFileError(Exception):
     """Say what is wrong with a file that should be an operation."""
 
 
@@ -58,9 +58,9 @@ class Operand:
     dtype: str | None = None  # a key of ITEMSIZES, torch's name; None: the point's
 
     def __post_init__(self):
-        """Raise BadOperation for a shape or a dtype that measuring does not know."""
+        """Raise OperationFileError for a shape or a dtype that measuring does not know."""
         if self.shape not in SHAPES or self.dtype not in (None, *ITEMSIZES):
-            raise BadOperation(
+            raise OperationFileError(
                 f"operand {self.name!r} has shape {self.shape} and dtype {self.dtype!r}; allowed "
                 f"shapes: {', '.join(map(str, SHAPES))}; dtypes: None (the point's), "
                 f"{', '.join(ITEMSIZES)}"
@@ -140,20 +140,20 @@ class Operation:
     # The fastest way for few long rows, whose blocks meet before the first of them knows its
     # result: "read_meet_write" a matrix, or "read_meet". None: each element can be written at once.
     meeting_roofline: str | None = "read_meet_write"
-    baseline_matrices: int = 0  # (M, N) of the point's dtype, that the baseline allocates in a call
+    baseline_matrices: int = 0  # (M, N) of the point's dtype that a baseline call allocates
     baseline_float32_matrices: int = 0  # … and of float32
     name: str = ""  # its file's
 
     def __post_init__(self):
-        """Raise BadOperation for a roofline that does not exist, or that lacks its matrices."""
+        """Raise OperationFileError for an unknown roofline, or one that lacks its matrices."""
         fields = ("roofline", ROOFLINES), ("meeting_roofline", MEETING_ROOFLINES | {None: (0, 0)})
         has = [sum(o.is_matrix for o in part) for part in (self.inputs, self.outputs)]
         for field, allowed in fields:
             if (value := getattr(self, field)) not in allowed:
                 names = ", ".join(map(repr, allowed))
-                raise BadOperation(f"{field} = {value!r}; allowed: {names}")
+                raise OperationFileError(f"{field} = {value!r}; allowed: {names}")
             if any(map(operator.lt, has, needed := allowed[value])):
-                raise BadOperation(
+                raise OperationFileError(
                     f"{field} = {value!r} reads {needed[0]} and writes {needed[1]} matrices (M, N) "
                     f"of the point's dtype; the operation has {has[0]} inputs and {has[1]} outputs "
                     "of this kind; choose another roofline"
@@ -229,8 +229,8 @@ def file(name: str) -> Path:
 def add(source: str | Path) -> str:
     """Make a file from elsewhere an operation of this process; return its name, the file's stem.
 
-    The file may import modules beside it by name. Raises BadOperation for a missing file, and for a
-    name that is not allowed or is taken.
+    The file may import modules beside it by name. Raises OperationFileError for a missing file, and
+    for a name that is not allowed or is taken.
     """
     path, why = Path(os.path.abspath(source)), None
     if not path.is_file() or path.suffix != ".py":
@@ -240,7 +240,7 @@ def add(source: str | Path) -> str:
     elif path.stem in _own() or _added.get(path.stem, path) != path:
         why = f"there is another operation {path.stem!r}; rename the file"
     if why:
-        raise BadOperation(f"operation {str(source)!r}: {why}")
+        raise OperationFileError(f"operation {str(source)!r}: {why}")
     _added[path.stem] = path
     return path.stem
 
@@ -249,8 +249,8 @@ def add(source: str | Path) -> str:
 def load(name: str) -> Operation:
     """Import an operation.
 
-    Raises KeyError if there is none of this name, BadOperation if its file defines none, and what
-    its import raises.
+    Raises KeyError if there is none of this name, OperationFileError if its file defines none, and
+    what its import raises.
     """
     path = file(name)
     if name in _added:
@@ -264,6 +264,6 @@ def load(name: str) -> Operation:
         module = importlib.import_module(f"{__name__}.{name}")
     operation = getattr(module, "OPERATION", None)
     if not isinstance(operation, Operation):
-        raise BadOperation(f"{path} defines no OPERATION = Operation(...)")
+        raise OperationFileError(f"{path} defines no OPERATION = Operation(...)")
     variant = operation.baseline_variant or f"torch_{name}"
     return replace(operation, name=name, baseline_variant=variant)

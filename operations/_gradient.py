@@ -1,4 +1,4 @@
-"""What both gradients share: their operands, and how these are drawn.
+"""Operands of both gradients, and how they are drawn.
 
 A gradient is the difference of two terms, which may be almost equal. A bound in proportion to it is
 too strict for any arithmetic, and in proportion to the row's largest gradient too loose: a kernel
@@ -9,21 +9,21 @@ import torch
 
 from . import InputsOf, Operand, Operation, Output
 
-INPUTS = Operand("g"), Operand("y")  # the gradient by y, and the output of the forward
+INPUTS = Operand("g"), Operand("y")  # the gradient with respect to y, and the output of the forward
 
 
 def _inputs_of(forward) -> InputsOf:
     """Return the function that makes (g, y) from x; ``forward`` is torch's function for y."""
 
-    def make(x: torch.Tensor, draw) -> tuple[torch.Tensor, ...]:
+    def make_inputs(x: torch.Tensor, draw) -> tuple[torch.Tensor, ...]:
         # On a CPU torch sums in the dtype, and a float16 sum overflows beyond 65504.
         return draw(INPUTS[0]), forward(x, dim=-1, dtype=torch.float32).to(x.dtype)
 
-    return make
+    return make_inputs
 
 
-def _undefined(make: InputsOf):
-    """Return the function for rows without a gradient, whose (g, y) ``make`` makes from x.
+def _undefined(make_inputs: InputsOf):
+    """Return the function for rows without a finite gradient; ``make_inputs`` makes (g, y) from x.
 
     Where a single element leaves a row without a softmax, it moves from x to the gradient.
     """
@@ -31,20 +31,20 @@ def _undefined(make: InputsOf):
     def rows(x: torch.Tensor, draw) -> tuple[str, tuple[torch.Tensor, ...]]:
         single = x.isnan() | (x == torch.inf)
         g = torch.where(single, x, draw(INPUTS[0]))
-        return "rows without a gradient", make(x.masked_fill(single, 0.0), lambda operand: g)
+        return "rows without a gradient", make_inputs(x.masked_fill(single, 0.0), lambda operand: g)
 
     return rows
 
 
 def gradient_of(forward, **own) -> Operation:
     """Return the gradient of torch's ``forward``; ``own``: the other arguments of Operation."""
-    make = _inputs_of(forward)
+    make_inputs = _inputs_of(forward)
     return Operation(
         inputs=INPUTS,
         outputs=(Output("dx", row_terms=lambda dx: dx),),
         baseline_variant="torch_softmax",
-        inputs_of=make,
-        undefined=_undefined(make),
+        inputs_of=make_inputs,
+        undefined=_undefined(make_inputs),
         roofline="add",
         meeting_roofline=None,
         **own,

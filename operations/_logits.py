@@ -1,4 +1,4 @@
-"""What the operations on logits share: operands, bounds of errors, special rows.
+"""Operands, error bounds and special rows that the operations on logits share.
 
 A row of x holds the logits of a token. Whatever the dtype of x, values of rows are float32.
 """
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import torch
 
-from . import FAST_EXP, ROUNDOFF, SMALLEST_NORMAL, STEPS, Exact, Inputs, Operand, Output
+from . import FAST_EXP, ROUNDINGS, ROUNDOFF, SMALLEST_NORMAL, Exact, Inputs, Operand, Output
 
 X = Operand("x")
 INDEX = Operand("index", ("M",), "int64")
@@ -17,7 +17,13 @@ SAVED = Operand("maximum", ("M",), "float32"), Operand("log_sum", ("M",), "float
 DX = Output("dx", row_terms=lambda dx: dx)
 
 IGNORE_INDEX = -100  # torch's default: a row with this target has loss 0 and gradient 0
-FIRST = 1, 32, 1024, 2048, 16384  # lengths of masks that fill whole blocks of published kernels
+MASKED_PREFIXES = (
+    1,
+    32,
+    1024,
+    2048,
+    16384,
+)  # lengths of masks that fill whole blocks of published kernels
 CHUNK = 2**24  # elements that are reduced at a time in float64
 
 
@@ -37,7 +43,7 @@ def exact_log_prob(x: torch.Tensor, index: torch.Tensor) -> Exact:
     y = log_p.gather(1, index[:, None])[:, 0]
     # Rounding the argument of exp counts in proportion to each share of the sum.
     argument = (log_p.exp() * distance_from(x.amax(dim=1), x)).sum(dim=1)
-    bound = FAST_EXP + STEPS * ROUNDOFF * (argument + y.abs())
+    bound = FAST_EXP + ROUNDINGS * ROUNDOFF * (argument + y.abs())
     return Exact(y, bound, y.abs().clamp(min=1.0))
 
 
@@ -61,21 +67,21 @@ def exact_gradient(
     log_p = x - maximum - log_sum
     p, at_index = log_p.exp(), torch.arange(x.shape[1], device=x.device) == index[:, None]
     distance = distance_from(maximum[:, 0], x)
-    bound = p * (FAST_EXP + STEPS * ROUNDOFF * (1 + distance + log_sum.abs()))
+    bound = p * (FAST_EXP + ROUNDINGS * ROUNDOFF * (1 + distance + log_sum.abs()))
     # At the index 1 - p may almost vanish, and both terms are rounded.
-    bound = g.abs() * (bound + STEPS * ROUNDOFF * at_index) + SMALLEST_NORMAL * (1 + g.abs())
+    bound = g.abs() * (bound + ROUNDINGS * ROUNDOFF * at_index) + SMALLEST_NORMAL * (1 + g.abs())
     scale = (g.abs() * (p + at_index.double())).clamp(min=torch.finfo(dtype).tiny)
     return Exact(g * torch.where(at_index, -torch.expm1(log_p), -p), bound, scale)
 
 
 def exact_loss_gradient(g, x, target, maximum, log_sum, dtype: torch.dtype) -> Exact:
-    """Return g · (p - 1[n = target]), as of ``exact_gradient``; 0 for ignored rows."""
+    """Return g · (p - 1[n = target]) like ``exact_gradient``, and 0 for ignored rows."""
     y, bound, scale = exact_gradient(-g, x, target, maximum, log_sum, dtype)
     ignored = (target == IGNORE_INDEX)[:, None]
     return Exact(y.masked_fill(ignored, 0.0), bound.masked_fill(ignored, 0.0), scale)
 
 
-def saved(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def saved_by_forward(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return what a forward saves of each row: its maximum, and log Σ exp(x - maximum)."""
     maxima, log_sums = [], []
     for rows in x.split(max(1, CHUNK // x.shape[1])):
@@ -91,7 +97,7 @@ def log_probs(x: torch.Tensor, maximum: torch.Tensor, log_sum: torch.Tensor) -> 
 
 
 def log_softmax_gradient(grad: torch.Tensor, log_p: torch.Tensor, out: torch.Tensor) -> None:
-    """Write the gradient by x to ``out``, from that by log p, as torch.autograd computes it."""
+    """Write the gradient with respect to x to ``out``, as torch.autograd does from log p's."""
     backward = torch._log_softmax_backward_data
     if out.dtype == torch.float32:
         backward(grad, log_p, 1, torch.float32, out=out)
@@ -99,19 +105,19 @@ def log_softmax_gradient(grad: torch.Tensor, log_p: torch.Tensor, out: torch.Ten
         out.copy_(backward(grad, log_p, 1, torch.float32))
 
 
-Make = Callable[..., Inputs]
+MakeInputs = Callable[..., Inputs]
 
 
-def drawn(make: Make, index: Operand = INDEX) -> Callable:
-    """Return ``inputs_of``; ``make(x, index, draw)`` returns the inputs for some logits."""
-    return lambda x, draw: make(x, draw(index), draw)
+def inputs_from(make_inputs: MakeInputs, index: Operand = INDEX) -> Callable:
+    """Return ``inputs_of``; ``make_inputs(x, index, draw)`` returns the inputs for some logits."""
+    return lambda x, draw: make_inputs(x, draw(index), draw)
 
 
-def special_rows(make: Make, index: Operand = INDEX) -> Callable:
-    """Return the function for special rows, by name; ``make``: as of ``drawn``.
+def special_rows(make_inputs: MakeInputs, index: Operand = INDEX) -> Callable:
+    """Return the function that makes special rows, by name; ``make_inputs`` as for ``inputs_from``.
 
-    Every second row is special, from the first on. Where a mask is not about the target, the target
-    is finite. Only those with a target have rows in which it is -inf or ignored.
+    Every second row is special, from the first on. The target stays finite unless the mask is
+    about it. Only operations with a target have rows in which it is -inf or ignored.
     """
 
     def rows(x: torch.Tensor, draw) -> dict[str, Inputs]:
@@ -121,10 +127,10 @@ def special_rows(make: Make, index: Operand = INDEX) -> Callable:
         special_inputs = {}
 
         def add(name: str, mask: torch.Tensor, fill: float, targets: torch.Tensor = targets):
-            special_inputs[name] = make(x.masked_fill(mask & special, fill), targets, draw)
+            special_inputs[name] = make_inputs(x.masked_fill(mask & special, fill), targets, draw)
 
         add("some -inf", (columns - targets[:, None]) % 3 == 1, -torch.inf)
-        for count in (count for count in FIRST if count < cols):
+        for count in (count for count in MASKED_PREFIXES if count < cols):
             add(f"first {count} -inf", columns < count, -torch.inf, targets.clamp(min=count))
         late = targets.clamp(min=cols // 2)  # behind the first blocks
         add("one finite", columns != late[:, None], -torch.inf, late)
@@ -133,7 +139,7 @@ def special_rows(make: Make, index: Operand = INDEX) -> Callable:
         add("+inf", columns == cols // 2, torch.inf)
         add("NaN", columns == cols - 1, torch.nan)
         if index is TARGET:
-            special_inputs["ignored target"] = make(
+            special_inputs["ignored target"] = make_inputs(
                 x, targets.masked_fill(special[:, 0], IGNORE_INDEX), draw
             )
         return special_inputs

@@ -24,7 +24,7 @@ def baseline(x: torch.Tensor, target: torch.Tensor, out: torch.Tensor) -> None:
 OPERATION = Operation(
     inputs=(_logits.X, _logits.TARGET),
     outputs=(_logits.value("loss"),),
-    inputs_of=_logits.drawn(make, _logits.TARGET),
+    inputs_of=_logits.inputs_from(make, _logits.TARGET),
     special_rows=_logits.special_rows(make, _logits.TARGET),
     exact=exact,
     baseline=baseline,

@@ -32,12 +32,12 @@ def baseline(x, target, out: tuple[torch.Tensor, torch.Tensor]) -> None:
 OPERATION = Operation(
     inputs=(_logits.X, _logits.TARGET),
     outputs=(_logits.value("loss"), _logits.DX),
-    inputs_of=_logits.drawn(make, _logits.TARGET),
+    inputs_of=_logits.inputs_from(make, _logits.TARGET),
     special_rows=_logits.special_rows(make, _logits.TARGET),
     exact=exact,
     baseline=baseline,
     baseline_variant="torch_logits",
-    baseline_float32_matrices=3,  # log p, and the gradients by it and by x
+    baseline_float32_matrices=3,  # log p, and the gradients with respect to it and to x
     aten=(
         *("log_softmax.int", "_log_softmax", "nll_loss_forward", "nll_loss_backward"),
         *("_log_softmax_backward_data", "_log_softmax_backward_data.out"),

@@ -16,7 +16,7 @@ NO_REDUCTION = 0  # torch's number for it
 def loss_gradient(
     g: torch.Tensor, log_p: torch.Tensor, target: torch.Tensor, out: torch.Tensor
 ) -> None:
-    """Write the gradient by x of losses, as torch.autograd computes it."""
+    """Write the gradient of losses with respect to x, as torch.autograd computes it."""
     # torch reads the last argument, a sum of weights, only for a mean
     no_weights = None, NO_REDUCTION, _logits.IGNORE_INDEX, g.new_empty(())
     grad = torch.ops.aten.nll_loss_backward(g, log_p, target, *no_weights)
@@ -31,12 +31,12 @@ def baseline(g, x, target, maximum, log_sum, out: torch.Tensor) -> None:
 OPERATION = Operation(
     inputs=(_logits.G, _logits.X, _logits.TARGET, *_logits.SAVED),
     outputs=(_logits.DX,),
-    inputs_of=_logits.drawn(make, _logits.TARGET),
+    inputs_of=_logits.inputs_from(make, _logits.TARGET),
     special_rows=_logits.special_rows(make, _logits.TARGET),
     exact=_logits.exact_loss_gradient,
     baseline=baseline,
     baseline_variant="torch_logits",
-    baseline_float32_matrices=3,  # log p, and the gradients by it and by x
+    baseline_float32_matrices=3,  # log p, and the gradients with respect to it and to x
     aten=(
         *("sub.Tensor", "sub_.Tensor", "nll_loss_backward"),
         *("_log_softmax_backward_data", "_log_softmax_backward_data.out"),

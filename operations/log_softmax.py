@@ -2,12 +2,12 @@
 
 import torch
 
-from . import FAST_EXP, ROUNDOFF, STEPS, Exact, Operand, Operation, Output
+from . import FAST_EXP, ROUNDINGS, ROUNDOFF, Exact, Operand, Operation, Output
 
 
 def exact(x: torch.Tensor, dtype: torch.dtype) -> Exact:
     y = torch.log_softmax(x, dim=-1)
-    return Exact(y, FAST_EXP + STEPS * ROUNDOFF * y.abs(), y.abs().clamp(min=1.0))
+    return Exact(y, FAST_EXP + ROUNDINGS * ROUNDOFF * y.abs(), y.abs().clamp(min=1.0))
 
 
 OPERATION = Operation(

@@ -2,7 +2,7 @@
 
 import torch
 
-from . import FAST_EXP, ROUNDOFF, SMALLEST_NORMAL, STEPS, Exact, _gradient
+from . import FAST_EXP, ROUNDINGS, ROUNDOFF, SMALLEST_NORMAL, Exact, _gradient
 
 
 def exact(g: torch.Tensor, y: torch.Tensor, dtype: torch.dtype) -> Exact:
@@ -10,9 +10,9 @@ def exact(g: torch.Tensor, y: torch.Tensor, dtype: torch.dtype) -> Exact:
     second = (p * total).abs()
     scale = g.abs() + second
     # Rounding the argument of exp counts as in softmax; -inf is exact.
-    of_exp = FAST_EXP + STEPS * ROUNDOFF * y.abs().clamp(max=1 / SMALLEST_NORMAL)
+    of_exp = FAST_EXP + ROUNDINGS * ROUNDOFF * y.abs().clamp(max=1 / SMALLEST_NORMAL)
     of_sum = FAST_EXP * g.abs().sum(dim=1, keepdim=True)
-    bound = STEPS * ROUNDOFF * scale + of_exp * second + p * of_sum
+    bound = ROUNDINGS * ROUNDOFF * scale + of_exp * second + p * of_sum
     bound += SMALLEST_NORMAL * (1 + total.abs())
     return Exact(g - p * total, bound, scale.clamp(min=torch.finfo(dtype).tiny))
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from . import FAST_EXP, ROUNDOFF, STEPS, Exact, Operation, _logits
+from . import FAST_EXP, ROUNDINGS, ROUNDOFF, Exact, Operation, _logits
 
 
 def exact(x: torch.Tensor, dtype: torch.dtype) -> Exact:
@@ -10,7 +10,7 @@ def exact(x: torch.Tensor, dtype: torch.dtype) -> Exact:
     # Rounding the argument of exp counts as in softmax, in proportion to each share of the sum.
     argument = (torch.softmax(x, dim=1) * _logits.distance_from(maximum, x)).sum(dim=1)
     steps = argument + maximum.abs() + (y - maximum).abs()
-    return Exact(y, FAST_EXP + STEPS * ROUNDOFF * steps, y.abs().clamp(min=1.0))
+    return Exact(y, FAST_EXP + ROUNDINGS * ROUNDOFF * steps, y.abs().clamp(min=1.0))
 
 
 def special_rows(x: torch.Tensor, draw) -> dict:

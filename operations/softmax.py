@@ -2,7 +2,7 @@
 
 import torch
 
-from . import FAST_EXP, ROUNDOFF, SMALLEST_NORMAL, STEPS, Exact, Operand, Operation, Output
+from . import FAST_EXP, ROUNDINGS, ROUNDOFF, SMALLEST_NORMAL, Exact, Operand, Operation, Output
 
 
 def exact(x: torch.Tensor, dtype: torch.dtype) -> Exact:
@@ -10,7 +10,7 @@ def exact(x: torch.Tensor, dtype: torch.dtype) -> Exact:
     # Rounding the argument of exp costs a relative error in proportion to the argument: the
     # distance from the maximum.
     distance = (x.amax(dim=1, keepdim=True) - x).clamp(max=1 / SMALLEST_NORMAL)
-    bound = y * (FAST_EXP + STEPS * ROUNDOFF * (1 + distance)) + SMALLEST_NORMAL
+    bound = y * (FAST_EXP + ROUNDINGS * ROUNDOFF * (1 + distance)) + SMALLEST_NORMAL
     # Subnormal numbers have few significant bits.
     smallest = (limits.eps / 2 * y.amax(dim=1, keepdim=True)).clamp(min=limits.tiny)
     return Exact(y, bound, torch.where(y >= smallest, y, torch.inf))

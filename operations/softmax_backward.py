@@ -2,7 +2,7 @@
 
 import torch
 
-from . import FAST_EXP, ROUNDOFF, SMALLEST_NORMAL, STEPS, Exact, _gradient
+from . import FAST_EXP, ROUNDINGS, ROUNDOFF, SMALLEST_NORMAL, Exact, _gradient
 
 
 def exact(g: torch.Tensor, y: torch.Tensor, dtype: torch.dtype) -> Exact:
@@ -13,7 +13,7 @@ def exact(g: torch.Tensor, y: torch.Tensor, dtype: torch.dtype) -> Exact:
     # be rounded in the same direction.
     rounded = limits.eps / 2 * (product.abs() + limits.tiny)
     of_sum = FAST_EXP * product.abs().sum(dim=1, keepdim=True) + rounded.sum(dim=1, keepdim=True)
-    bound = rounded + STEPS * ROUNDOFF * scale + y * of_sum
+    bound = rounded + ROUNDINGS * ROUNDOFF * scale + y * of_sum
     bound += SMALLEST_NORMAL * (1 + g.abs() + total.abs())
     return Exact(y * (g - total), bound, scale.clamp(min=limits.tiny))
 

@@ -21,7 +21,7 @@ def baseline(x: torch.Tensor, index: torch.Tensor, out: torch.Tensor) -> None:
 OPERATION = Operation(
     inputs=(_logits.X, _logits.INDEX),
     outputs=(_logits.value("log_prob"),),
-    inputs_of=_logits.drawn(make),
+    inputs_of=_logits.inputs_from(make),
     special_rows=_logits.special_rows(make),
     exact=exact,
     baseline=baseline,

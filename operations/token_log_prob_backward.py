@@ -10,7 +10,7 @@ from . import Operation, _logits
 
 
 def make(x: torch.Tensor, index: torch.Tensor, draw) -> tuple[torch.Tensor, ...]:
-    return draw(_logits.G), x, index, *_logits.saved(x)
+    return draw(_logits.G), x, index, *_logits.saved_by_forward(x)
 
 
 def baseline(g, x, index, maximum, log_sum, out: torch.Tensor) -> None:
@@ -23,12 +23,12 @@ def baseline(g, x, index, maximum, log_sum, out: torch.Tensor) -> None:
 OPERATION = Operation(
     inputs=(_logits.G, _logits.X, _logits.INDEX, *_logits.SAVED),
     outputs=(_logits.DX,),
-    inputs_of=_logits.drawn(make),
+    inputs_of=_logits.inputs_from(make),
     special_rows=_logits.special_rows(make),
     exact=_logits.exact_gradient,
     baseline=baseline,
     baseline_variant="torch_logits",
-    baseline_float32_matrices=3,  # log p, and the gradients by it and by x
+    baseline_float32_matrices=3,  # log p, and the gradients with respect to it and to x
     aten=(
         *("sub.Tensor", "sub_.Tensor", "zeros_like", "scatter_add_"),
         *("_log_softmax_backward_data", "_log_softmax_backward_data.out"),

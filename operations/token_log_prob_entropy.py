@@ -5,7 +5,7 @@ An element with p = 0 adds 0 to the entropy. Both values are float32.
 
 import torch
 
-from . import FAST_EXP, ROUNDOFF, SMALLEST_NORMAL, STEPS, Exact, Operation, _logits
+from . import FAST_EXP, ROUNDINGS, ROUNDOFF, SMALLEST_NORMAL, Exact, Operation, _logits
 from .token_log_prob import make
 
 
@@ -15,7 +15,9 @@ def exact(x: torch.Tensor, index: torch.Tensor, dtype: torch.dtype) -> tuple[Exa
     y = torch.special.entr(p).sum(dim=1)
     # An error of log p changes p in proportion, and with it p·log p.
     weight = 1 + log_p.abs().clamp(max=1 / SMALLEST_NORMAL)
-    bound = FAST_EXP * (p * weight).sum(dim=1) + STEPS * ROUNDOFF * (p * weight * weight).sum(dim=1)
+    bound = FAST_EXP * (p * weight).sum(dim=1) + ROUNDINGS * ROUNDOFF * (p * weight * weight).sum(
+        dim=1
+    )
     bound += x.shape[1] * -SMALLEST_NORMAL * torch.tensor(SMALLEST_NORMAL).log().item()
     return _logits.exact_log_prob(x, index), Exact(y, bound, y.abs().clamp(min=1.0))
 
@@ -29,7 +31,7 @@ def baseline(x: torch.Tensor, index: torch.Tensor, out: tuple[torch.Tensor, ...]
 OPERATION = Operation(
     inputs=(_logits.X, _logits.INDEX),
     outputs=(_logits.value("log_prob"), _logits.value("entropy")),
-    inputs_of=_logits.drawn(make),
+    inputs_of=_logits.inputs_from(make),
     special_rows=_logits.special_rows(make),
     exact=exact,
     baseline=baseline,

@@ -1,7 +1,7 @@
 """Check the arguments of `make run`, and the files of its config, which Snakemake reads first.
 
-It would answer with a traceback, or without the name of the file. `python -m planning.arguments
-WORDS` prints one line and exits with 2 where a word or a file cannot be meant.
+Snakemake itself would print a traceback, or an error that does not name the file. `python -m
+planning.arguments WORDS` prints one line, and exits with 2 if a word or a file is invalid.
 """
 
 import sys
@@ -45,7 +45,7 @@ def _with_options(words: Iterable[str]) -> Iterable[tuple[str, str]]:
 
 
 def _fault_of_shape(words: Iterable[str]) -> str | None:
-    """Return None, or how the config names what `make shape` is asked with: `M=4 N=8`."""
+    """Return None, or how Snakemake spells the arguments of `make shape`, such as `M=4 N=8`."""
     asked = dict(word.split("=", 1) for word in words if "=" in word)
     if not asked.keys() & set(SHAPE_WORDS):
         return None

@@ -1,7 +1,7 @@
 """Find the fingerprint under which the rows of a point lie, or will lie.
 
-A row says `out_of_memory` because of what else the machine did, and `timeout` because of a limit
-that the config may have raised since. The next call measures the replicates of such a point again,
+A row says `out_of_memory` if another process used the memory, and `timeout` because of a limit that
+the config may have raised since. The next call measures the replicates of such a point again,
 as a second attempt: ``3f9a2c1b_2`` after ``3f9a2c1b``. So its rows have paths of their own. The
 earlier rows stay on disk, and no table has them. A row `unavailable` needs no attempt, because a
 package that is installed changes the fingerprint.
@@ -21,7 +21,7 @@ from measure.status import Status
 WORDS = tuple(f",{status},".encode() for status in (Status.OUT_OF_MEMORY, Status.TIMEOUT))
 
 
-def latest(replicates: Sequence[Point], row_path: Callable[[Point], str]) -> list[Point]:
+def current(replicates: Sequence[Point], row_path: Callable[[Point], str]) -> list[Point]:
     """Return the replicates of one point with the fingerprint of the attempt that counts.
 
     That is the first attempt of which no row is to be measured again. `row_path` gives the file of
@@ -34,7 +34,7 @@ def latest(replicates: Sequence[Point], row_path: Callable[[Point], str]) -> lis
             return named
 
 
-def earlier(point: Point) -> list[Point]:
+def previous(point: Point) -> list[Point]:
     """Return a point in each attempt before its own."""
     base, _, number = point.fingerprint.partition(ATTEMPT_MARK)
     return [point.with_fields(fingerprint=_attempt(base, n)) for n in range(1, int(number or 1))]

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import yaml
@@ -26,15 +26,17 @@ OVERHEAD_S = 10
 Table = Mapping[str, Mapping[str, str | int]]
 
 
-def profile_with_table(name: str | None, root: Path) -> str | None:
-    """Return the folder of the profile of that name if it has a table of GPUs; else None.
+def profile_with_table(names: Sequence[str], root: Path) -> str | None:
+    """Return the folder of the first of these profiles that has a table of GPUs, or None.
 
-    Raises ConfigError if it lacks one, and submits to Slurm: the table says how to request a GPU.
+    Raises ConfigError if all lack one, and one submits to Slurm: the table says how to request a
+    GPU.
     """
     # Snakemake looks from where it is called, and then changes to --directory.
-    called_from = Path(os.environ.get("PWD", "."))
-    parents = (Path(), called_from, root) if name else ()
-    places = [parent / part / name for parent in parents for part in ("", "profiles")]
+    parents = Path(), Path(os.environ.get("PWD", ".")), root
+    places = [
+        parent / part / name for name in names for parent in parents for part in ("", "profiles")
+    ]
     for place in places:
         if (place / TABLE).is_file():
             return str(place)
@@ -42,14 +44,14 @@ def profile_with_table(name: str | None, root: Path) -> str | None:
         text = file.read_text(encoding="utf-8") if file.is_file() else ""
         if re.search(r"^executor: *slurm", text, re.M):
             raise ConfigError(
-                f"the profile {name} has no {TABLE}, which says how the cluster gives each type of "
-                f"GPU; copy {root / PROFILE / TABLE} beside its {file.name}, and edit it"
+                f"the profile {file.parent.name} has no {TABLE}, which says how the cluster gives "
+                f"each type of GPU; copy {root / PROFILE / TABLE} beside it, and edit it"
             )
     return None
 
 
 def check_commands() -> None:
-    """Raise WorkflowError without Slurm's commands: Snakemake would wait for them for ever."""
+    """Raise WorkflowError without Slurm's commands: Snakemake would hang."""
     if shutil.which("sbatch") is None:
         raise WorkflowError(
             "the profile submits jobs to Slurm, and this machine has no sbatch; call Snakemake on "

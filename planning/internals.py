@@ -37,15 +37,16 @@ def chosen_keys(workflow) -> set[str]:
     return {key for layer in (*map(load_configfile, files), options) for key in layer}
 
 
-def named_profile() -> str | None:
-    """Return the profile that Snakemake's arguments or its environment name.
+def named_profiles() -> list[str]:
+    """Return the profiles that Snakemake's arguments and its environment name.
 
-    The cluster's table of GPUs lies beside it, and Snakemake tells no workflow where that is.
+    The cluster's table of GPUs lies beside one, and Snakemake tells no workflow where that is.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    default = os.environ.get("SNAKEMAKE_PROFILE")
-    parser.add_argument("--workflow-profile", "--profile", dest="profile", default=default)
-    return parser.parse_known_args(sys.argv[1:])[0].profile
+    parser.add_argument("--workflow-profile")
+    parser.add_argument("--profile", default=os.environ.get("SNAKEMAKE_PROFILE"))
+    options = parser.parse_known_args(sys.argv[1:])[0]
+    return [name for name in (options.workflow_profile, options.profile) if name]
 
 
 def as_one_group(workflow, name: str) -> str:

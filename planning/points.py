@@ -12,7 +12,7 @@ import kernels
 import operations
 from measure.device import gpus
 from measure.device.gpu_lock import assigned_gpu
-from measure.errors import BadPoint
+from measure.errors import PointError
 from measure.point import Point
 from measure.row import MATRIX, PATH
 
@@ -23,8 +23,8 @@ RECORDED_ONLY = "recorded"  # stands for a GPU: measure nothing, report what is 
 ROW = f"results/rows/{PATH}"
 LOG = f"results/logs/points/{PATH.removesuffix('.csv')}.log"
 # Words that stand for variants, and who is meant.
-CHOICES = {"all": kernels.default_variants, "rivals": kernels.rivals}
-KINDS_OF_N = ((2, 1), (2, 0), (8, 0))  # (divisor, remainder): odd, even, words of 16 bytes
+VARIANT_KEYWORDS = {"all": kernels.default_variants, "rivals": kernels.rivals}
+N_ALIGNMENTS = ((2, 1), (2, 0), (8, 0))  # (divisor, remainder): odd, even, words of 16 bytes
 MAX_SIZES = 10**6  # a range has no more sizes, and an entry of shapes no more matrices
 MAX_DRAWS = 10_000  # draws of one shape; sweeps/random.yaml needs 2 on average
 
@@ -63,7 +63,7 @@ def expand(config: dict, gpu: str) -> list[Point]:
             settings["operation_files"] = (operation_files[op],)
         variants = shape.get("variants", config["variants"])
         if isinstance(variants, str):
-            variants = CHOICES[variants](op, files)
+            variants = VARIANT_KEYWORDS[variants](op, files)
         # a sweep of one operation may be asked for another one, on the command line
         variants = [name for name in variants if op in kernels.ops(name)]
         dtypes = shape.get("dtypes", config["dtypes"])
@@ -74,11 +74,11 @@ def expand(config: dict, gpu: str) -> list[Point]:
             own = (files[stem],) if stem in files else ()
             try:
                 point = Point(gpu, dtype, M, N, variant, files=own, **settings)
-            except BadPoint as error:  # the product of M and N is too large
+            except PointError as error:  # the product of M and N is too large
                 raise ConfigError(f"shapes: {error}") from None
             numbers = range(1, config["replicates"] + 1)
             replicates = [point.with_fields(replicate=number) for number in numbers]
-            for point in attempts.latest(replicates, row_path):
+            for point in attempts.current(replicates, row_path):
                 points.setdefault(row_path(point), point)
     if not points:
         every = " or ".join(ops(config))
@@ -117,7 +117,7 @@ def _random_shapes(entry: dict, dtypes: list[str], seed: int) -> list[tuple[str,
     generator, shapes = random.Random(seed), {}
     for number in range(entry["random"]):
         turn, place = divmod(number, len(dtypes))
-        divisor, remainder = KINDS_OF_N[turn % len(KINDS_OF_N)]
+        divisor, remainder = N_ALIGNMENTS[turn % len(N_ALIGNMENTS)]
         for _ in range(MAX_DRAWS):
             M = _log_uniform(generator, *bounds["M"])
             N = _log_uniform(generator, *bounds["N"]) // divisor * divisor + remainder
@@ -179,7 +179,7 @@ def _fits(point: Point, limits: dict) -> bool:
 
 
 def announce(config: dict, gpu: str, expanded: Sized, points: Sized) -> str:
-    """Return a line with the number of points of a sweep on a GPU, of those that it expanded to."""
+    """Return a line that says how many points a sweep has on a GPU, and how many were left out."""
     replicates = config["replicates"]
     count, left = len(points) // replicates, (len(expanded) - len(points)) // replicates
     repeated = f", {replicates} replicates each" if replicates > 1 else ""
@@ -237,7 +237,7 @@ def threads(point: Point) -> int:
     return os.cpu_count() or 1 if point.is_cpu and point.timed else 1
 
 
-def repeat_command(
+def reproduce_command(
     configfiles: Iterable[Path],
     overrides: Mapping[str, object],
     snakefile: Path,

@@ -1,6 +1,6 @@
 """Turn a shape of the command line, `shape=4096x128256 dtype=bfloat16`, into a sweep's config.
 
-`make shape` and `snakemake --config shape=…` plan by it, so a row of one is a row of the other.
+`make shape` and `snakemake --config shape=…` both plan by it, so they produce the same row files.
 Snakemake refuses M=4096: a key of --config has two letters at least.
 """
 

@@ -105,7 +105,7 @@ def _bad_files(config: dict) -> list[str]:
         for index, path in enumerate(config[key]):
             try:
                 add(path)
-            except (operations.BadOperation, kernels.BadKernel) as error:
+            except (operations.OperationFileError, kernels.KernelFileError) as error:
                 faults.append(f"  {key}[{index}]: {error}")
     return faults
 
@@ -122,6 +122,6 @@ def _unknown_names(config: dict) -> list[str]:
         for name in () if isinstance(names, str) else names:
             try:
                 kernels.variant_file(name)
-            except (KeyError, kernels.BadKernel) as error:
+            except (KeyError, kernels.KernelFileError) as error:
                 faults.append(f"  {place}: {error.args[0]}")
     return faults

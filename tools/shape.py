@@ -25,7 +25,7 @@ from analysis.row_files import read_row_file
 from kernels.terminal import replace_missing_characters
 from measure import ROOT
 from measure.device import gpus
-from measure.errors import BadPoint
+from measure.errors import PointError
 from measure.point import MIN_BLOCKS, Point
 from measure.process import profile
 from measure.process.fork_client import with_project
@@ -69,8 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"profile: {profile.write_profile(asked, Path(options.profile))}")
         return code
     except (
-        *(BadPoint, kernels.BadKernel, WorkflowError, InputError),
-        profile.NoProfile,
+        *(PointError, kernels.KernelFileError, WorkflowError, InputError),
+        profile.ProfileError,
     ) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -101,12 +101,12 @@ def answered(asked: Point, has_kernel: bool) -> int:
 
 
 def question(options: argparse.Namespace) -> Point:
-    """Return the point of the shape, of torch or of the given kernel. Raises BadPoint."""
+    """Return the point of the shape, of torch or of the given kernel. Raises PointError."""
     for name in ("M", "N"):
         if not getattr(options, name):
-            raise BadPoint(f"{name} is missing: {EXAMPLE}")
+            raise PointError(f"{name} is missing: {EXAMPLE}")
     if options.profile and not options.kernel:
-        raise BadPoint(f"PROFILE needs KERNEL, the kernel to profile: {EXAMPLE} KERNEL=frontier")
+        raise PointError(f"PROFILE needs KERNEL, the kernel to profile: {EXAMPLE} KERNEL=frontier")
     M, N = (int(text) if text.isdecimal() else text for text in (options.M, options.N))
     names = {name: getattr(options, name) for name in ("dtype", "op") if getattr(options, name)}
     files, variant = (), kernels.torch_variant(names.get("op", Point.op))
@@ -118,7 +118,7 @@ def question(options: argparse.Namespace) -> Point:
     asked = Point(gpu, M=M, N=N, variant=variant, files=files, **{"dtype": "float32"} | names)
     if asked.op not in (computed := kernels.ops(variant)):
         words = ", ".join(sorted(computed))
-        raise BadPoint(f"{options.kernel or variant} does not compute {asked.op}, but {words}")
+        raise PointError(f"{options.kernel or variant} does not compute {asked.op}, but {words}")
     return asked
 
 

@@ -221,7 +221,7 @@ def _sides(every: Mapping[int, tuple[float, float]]) -> dict[int, str]:
     """Return size -> its side of 1, from its `p_values`; those of `below` are corrected (Holm)."""
     below = stats.holm(p for _, p in every.values())
     return {
-        n: ABOVE if p <= stats.LEVEL else BELOW if below_p <= stats.LEVEL else UNCLEAR
+        n: ABOVE if p <= stats.ALPHA else BELOW if below_p <= stats.ALPHA else UNCLEAR
         for (n, (p, _)), below_p in zip(every.items(), below, strict=True)
     }
 

@@ -41,7 +41,7 @@ class Limits(NamedTuple):
 class Comparison(NamedTuple):
     """Two runs and their comparison.
 
-    `changes`: as of `judge`. `differences`: condition -> the pairs of different (old, new) values.
+    `changes`: see `judge`. `differences`: condition -> the pairs of different (old, new) values.
     `paired`: whether the ratios are over torch; else they are over the copy.
     """
 

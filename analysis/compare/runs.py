@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis import InputError, row_files, schema
 from analysis.frame import from_rows
-from analysis.merge import keep_newest, mark_ranked
+from analysis.merge import mark_ranked, rank_newest_only
 
 # A folder of rows has rows of several values of these, of which a run takes one.
 BESIDE = ("seed", "blocks", "fingerprint")
@@ -41,7 +41,7 @@ def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.Data
     # Both runs get one name of the sweep: together their controls give the spread of a board.
     run = [row | dict.fromkeys(schema.SOURCE_COLUMNS, "") for row in _newest_rows(entries)]
     run = mark_ranked(run, unranked)
-    keep_newest(run, ["gpu", "op", "variant"], ("kernel_sha256",), schema.OTHER_CODE)
+    rank_newest_only(run, ["gpu", "op", "variant"], ("kernel_sha256",), schema.OTHER_CODE)
     return from_rows(run)
 
 

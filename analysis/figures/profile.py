@@ -24,7 +24,7 @@ def draw_profile(selection: Selection) -> Figure:
     """
     rows = selection.own[selection.own["flags"] != CONTROL]
     table = ranking.profile(rows)
-    shares = {name: percent(ranking.within(table[name], 100 * NEAR)) for name in table}
+    shares = {name: percent(ranking.share_within(table[name], 100 * NEAR)) for name in table}
     # Beyond the right end, infinity is a number like all others, and seaborn needs one.
     behind = (table - 1).clip(upper=2 * FURTHEST).melt(value_name="behind").dropna()
     colours = {name: selection.styles[name].colour for name in table}
@@ -49,7 +49,7 @@ def draw_profile(selection: Selection) -> Figure:
     margins = (0.6, labels.width([*names.values()]) + 0.06)
     style.finish(figure, 2.9, finding, about, style.facts(selection), margins, above=0.1)
     ends = (
-        labels.End(names[name], ranking.within(table[name], 100 * FURTHEST), colours[name])
+        labels.End(names[name], ranking.share_within(table[name], 100 * FURTHEST), colours[name])
         for name in table
     )
     labels.write(axes, [*ends])

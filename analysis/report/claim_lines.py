@@ -39,7 +39,7 @@ def lines(claims: pd.DataFrame, gpus: list[str]) -> tuple[list[Line], list[str]]
 
     The legend of marks that a reason ends with stands in claims.csv alone.
 
-    `claims`: as of `claims.read`. The measured value and the reason are those of the first GPU of
+    `claims`: see `claims.read`. The measured value and the reason are those of the first GPU of
     `gpus` with a verdict, in the element type of the claim's own table if it has rows.
     """
     judged, unjudged = [], []

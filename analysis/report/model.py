@@ -108,9 +108,9 @@ def notes(run: pd.DataFrame, races: pd.DataFrame) -> list[str]:
 
 
 def answers(ranks: pd.DataFrame, sizes: pd.DataFrame) -> pd.DataFrame:
-    """Return a line for each GPU, operation and element type: who wins, and by how much.
+    """Return a row for each GPU, operation and element type: who wins, and by how much.
 
-    `ranks`: as of `ranking.rank_variants`; `sizes`: all its lines of `ranking.over_sweeps`.
+    `ranks` comes from `ranking.rank_variants`, and `sizes` from `ranking.over_sweeps`.
     """
     lines = []
     for key, part in ranks.groupby(CONTEST, sort=False):

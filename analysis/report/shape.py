@@ -33,7 +33,7 @@ def load(paths: Iterable[Path]) -> pd.DataFrame:
 
 
 def report(table: pd.DataFrame, unmeasured: Mapping[str, str]) -> str:
-    """Return the ranking, and who was not timed and why. `table`: as of `load`.
+    """Return the ranking, and who was not timed and why. `table`: see `load`.
 
     `unmeasured`: kernel -> why it has no row.
     """

@@ -93,7 +93,7 @@ def profile(ranks: pd.DataFrame) -> pd.DataFrame:
     for key, part in ranks.groupby(["gpu", "op", "dtype", "sweep"], sort=True):
         for name, behind in ranking.profile(part).items():
             timed = behind.dropna()
-            near = [f"{ranking.within(timed, percent):.3f}" for percent in (1, 4)]
+            near = [f"{ranking.share_within(timed, percent):.3f}" for percent in (1, 4)]
             shape = "x".join(map(str, timed.idxmax()[-2:]))
             lines.append([*key, name, len(timed), *near, f"{timed.max():.4g}", shape])
     heads = ["gpu", "op", "dtype", "sweep", "variant", "matrices"]

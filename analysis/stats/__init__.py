@@ -19,7 +19,7 @@ Genetics and Molecular Biology 3(1), 2004).
 """
 
 from analysis.stats.points import estimate, point_estimates
-from analysis.stats.ratio import LEVEL, TIE, Estimate, benjamini_hochberg, geometric_mean, holm
+from analysis.stats.ratio import ALPHA, TIE, Estimate, benjamini_hochberg, geometric_mean, holm
 
-__all__ = ["LEVEL", "TIE", "Estimate", "benjamini_hochberg"]
+__all__ = ["ALPHA", "TIE", "Estimate", "benjamini_hochberg"]
 __all__ += ["estimate", "geometric_mean", "holm", "point_estimates"]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-LEVEL = 0.05  # one minus the confidence; also the rate of false discoveries
+ALPHA = 0.05  # one minus the confidence; also the rate of false discoveries
 TIE = 0.01  # a smaller lead counts as none: on some hosts processes of the same code differ by it
 Z = 1.959964  # standard errors on each side of a normal 95 % interval
 NORMAL = 1000.0  # degrees of freedom, beyond which Student's t is taken as normal
@@ -113,7 +113,7 @@ def two_sided_p(t: float, degrees: float) -> float:
 def t_quantile(degrees: float) -> float:
     """Return the half-width of the 95 % interval of Student's t, in standard errors."""
     t, beyond = _tail(min(degrees, NORMAL))
-    return np.interp(-LEVEL, -beyond, t)
+    return np.interp(-ALPHA, -beyond, t)
 
 
 def holm(p: Iterable[float]) -> np.ndarray:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.frame import once
 from analysis.schema import SWEEP_MATRIX
-from analysis.stats.ratio import LEVEL, Z
+from analysis.stats.ratio import ALPHA, Z
 
 SHORT_US = 10  # shorter calls are a separate class, because launches vary by a fixed time
 # A/A controls of an operation, and of its short or its long calls. Of 20, the 95 % quantile is
@@ -57,14 +57,14 @@ def widening(rows: pd.DataFrame, controls: pd.DataFrame) -> pd.Series:
         for key, part in aa.groupby(by):
             if len(part) >= fewest:
                 inside = (rows[by] == list(key)).all(axis=1)
-                k[inside] = max(1.0, part["z"].abs().quantile(1 - LEVEL) / Z)
+                k[inside] = max(1.0, part["z"].abs().quantile(1 - ALPHA) / Z)
     return k
 
 
 def biased_operations(rows: pd.DataFrame) -> pd.Series:
     """Return by (gpu, op) the share of A/A intervals without 1, where it is more than chance."""
     aa = aa_controls(rows).groupby(["gpu", "op"])["excludes"].agg(["mean", "sum", "size"])
-    chance = [binomial_tail(k, n, LEVEL) for k, n in zip(aa["sum"], aa["size"], strict=True)]
+    chance = [binomial_tail(k, n, ALPHA) for k, n in zip(aa["sum"], aa["size"], strict=True)]
     biased = (aa["mean"] > MAX_EXCLUDING) & (np.array(chance) <= MAX_CHANCE)
     return aa["mean"][biased & (aa["size"] >= MIN_ROWS)]
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from operations import FAST_EXP, ROUNDOFF, SMALLEST_NORMAL, STEPS, Exact, Operand, Operation
+from operations import FAST_EXP, ROUNDINGS, ROUNDOFF, SMALLEST_NORMAL, Exact, Operand, Operation
 
 EPS = 1e-6
 X, WEIGHT = Operand("x"), Operand("weight", ("N",))
@@ -11,7 +11,7 @@ X, WEIGHT = Operand("x"), Operand("weight", ("N",))
 def exact(x: torch.Tensor, weight: torch.Tensor, dtype: torch.dtype) -> Exact:
     y = x * torch.rsqrt(x.square().mean(dim=1, keepdim=True) + EPS) * weight
     # The baseline rounds to the dtype before it multiplies by the weight.
-    relative = FAST_EXP + STEPS * ROUNDOFF + torch.finfo(dtype).eps / 2
+    relative = FAST_EXP + ROUNDINGS * ROUNDOFF + torch.finfo(dtype).eps / 2
     bound = relative * y.abs() + SMALLEST_NORMAL * (1 + weight.abs())
     return Exact(y, bound, y.abs().clamp(min=torch.finfo(dtype).tiny))
 

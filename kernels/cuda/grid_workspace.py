@@ -66,7 +66,7 @@ def _reclaim() -> None:
 
     The next graph continues the count of epochs in them, as the next launch of a stream would.
     """
-    for entry in [entry for entry in _graphs if entry[0].has_come()]:
+    for entry in [entry for entry in _graphs if entry[0].has_ended()]:
         _graphs.remove(entry)
         key = entry[1]
         _free[key[0]].append(_addresses.pop(key))
@@ -84,7 +84,7 @@ class GraphEnd:
         self.semaphore = ctypes.c_void_p(_libc.calloc(1, SEMAPHORE_BYTES))
         _libc.sem_init(self.semaphore, 0, 0)
 
-    def has_come(self) -> bool:
+    def has_ended(self) -> bool:
         """Return whether the graph is gone; True once only."""
         if _libc.sem_trywait(self.semaphore):
             return False

@@ -25,8 +25,8 @@ from .plan import (
     LaunchPlan,
     Planner,
     Problem,
-    as_wide,
     problem_of,
+    scale_alignment,
     widest_pack,
 )
 from .submit import submitter
@@ -102,7 +102,10 @@ def launch_rows(
     out_address, x_address, dtype = out.data_ptr(), x.data_ptr(), out.dtype
     narrow, aligned_as = None, x_address
     if x.dtype is not dtype:
-        narrow, aligned_as = x.dtype, as_wide(x_address, x.element_size(), out.element_size())
+        narrow, aligned_as = (
+            x.dtype,
+            scale_alignment(x_address, x.element_size(), out.element_size()),
+        )
     pack = widest_pack(out.element_size(), out_address | aligned_as, x_stride | out_stride | cols)
     key = (planner, dtype, rows, cols, pack, log, x.get_device(), narrow)
     return launch_with(key, (out_address, x_address, out_stride, x_stride, rows, cols))
@@ -174,7 +177,7 @@ def functions(planner: Planner, limit: str = TOO_LONG) -> ForwardFunctions:
 
 
 @functools.cache  # one planner for each config, because launches are cached by it
-def configured(plan: Callable, config: str) -> ConfiguredKernel:
+def configured_kernel(plan: Callable, config: str) -> ConfiguredKernel:
     """Return the functions of the kernels that ``plan(problem, config)`` chooses."""
     planner = functools.partial(plan, config=config)
     return ConfiguredKernel(*functions(planner), planner)
@@ -203,7 +206,7 @@ def gpu_info(device: torch.device | int) -> GpuProperties:
     )
 
 
-def launched() -> list[LoadedLaunch]:
+def cached_launches() -> list[LoadedLaunch]:
     """Return the launches that are cached, at most MAX_CACHED."""
     return list(_loaded.values())
 

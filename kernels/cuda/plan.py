@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import torch
 
-from ..contract import CLUSTERS_SINCE, MIN_CAPABILITY, VEC_BYTES, max_cluster
+from ..contract import CLUSTER_CAPABILITY, MIN_CAPABILITY, VEC_BYTES, max_cluster_blocks
 from ..contract import WARP as WARP  # planners import it from here
 from ..tensors import DTYPES
 
@@ -27,8 +27,8 @@ class GpuProperties(NamedTuple):
     sm_count: int  # multiprocessors
 
     @property
-    def max_cluster(self) -> int:
-        return max_cluster(self.capability[0])
+    def max_cluster_blocks(self) -> int:
+        return max_cluster_blocks(self.capability[0])
 
 
 # The GPUs that kernels are compiled for on a machine without one.
@@ -75,7 +75,7 @@ class LaunchPlan(NamedTuple):
 
     @property
     def min_capability(self) -> tuple[int, int]:
-        return CLUSTERS_SINCE if self.cluster > 1 or self.row_blocks else MIN_CAPABILITY
+        return CLUSTER_CAPABILITY if self.cluster > 1 or self.row_blocks else MIN_CAPABILITY
 
 
 # Maps a problem to the kernels that may serve it, in ascending block sizes; to none if the
@@ -103,7 +103,7 @@ def widest_pack(itemsize: int, addresses: int, counts: int) -> int:
     return min(elements & -elements, VEC_BYTES // itemsize)
 
 
-def as_wide(address: int, narrow: int, wide: int) -> int:
+def scale_alignment(address: int, narrow: int, wide: int) -> int:
     """Return an address whose elements of ``wide`` bytes are as aligned as narrow ones at this."""
     return address * (wide // narrow)
 

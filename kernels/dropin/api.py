@@ -27,23 +27,23 @@ from .eligible import (
     TYPES,
     dispatch_modes,
     function_modes,
-    in_memory,
+    has_plain_storage,
     only_vmap,
     takes,
     tracing,
     transforms,
 )
 from .functions import FUNCTIONS
-from .operation import KnownLaunch, Operation
+from .library_function import KnownLaunch, LibraryFunction
 from .operators import apply
 
 FLOAT32 = torch.float32
 TYPES_16 = (torch.float16, torch.bfloat16)
 
 
-def _public(operation: Operation) -> Callable[..., Tensor]:
+def _public(declared: LibraryFunction) -> Callable[..., Tensor]:
     """Return the function with the name and the arguments of torch's own."""
-    name = operation.name
+    name = declared.name
     # Kept here, because a user may put this module's functions in their places.
     functions_of_torch = getattr(torch, name), getattr(torch.nn.functional, name)
 
@@ -59,12 +59,12 @@ def _public(operation: Operation) -> Callable[..., Tensor]:
         if temperature is not None:
             return _with_temperature(function, input, dim, dtype, out, temperature)
         if out is None and not is_dynamo_compiling():
-            y = _direct(input, dim, dtype, operation)
+            y = _direct(input, dim, dtype, declared)
             if y is not None:
                 return y
         if out is None and _operator_takes(input, dim, dtype):
             x, dtype = _cast(input, dtype)
-            return operation.operator(x, dim % x.dim(), dtype)
+            return declared.operator(x, dim % x.dim(), dtype)
         if dim is None and _stacklevel is not None:  # only torch.nn.functional has a default for it
             return functions_of_torch[1](input, dim, _stacklevel + 1, dtype)
         # an error quotes the keywords that were given
@@ -80,7 +80,7 @@ def _public(operation: Operation) -> Callable[..., Tensor]:
     without ``dim``, divides input in float32 first, which reads and writes a matrix once more; the
     result has the dtype that it has without. Raises ValueError for another number.
     ``_stacklevel`` is an argument of
-    ``torch.nn.functional.{name}``, for which this function may stand.
+    ``torch.nn.functional.{name}``, which this function can replace.
     The result is contiguous and has input's shape. Raises what torch raises.
     """
     function.__name__ = function.__qualname__ = name
@@ -138,7 +138,9 @@ def _with_temperature(
     return y if out is None else torch.mul(y, 1, out=out)
 
 
-def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, operation: Operation) -> Tensor | None:
+def _direct(
+    x: Tensor, dim: int, dtype: torch.dtype | None, declared: LibraryFunction
+) -> Tensor | None:
     """Return the result without torch's layers in between, or None if they are needed.
 
     It begins as ``bypasses_dispatcher`` and ``known_launch`` in full: their calls take 0.2 µs.
@@ -152,7 +154,7 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, operation: Operation
         dtype = FLOAT32  # autocast's own rule for softmax
     try:
         device = x.get_device()
-        launch = operation.known_launches.get((x.shape, x_dtype, dtype, device, dim))
+        launch = declared.known_launches.get((x.shape, x_dtype, dtype, device, dim))
         if launch is not None and not (
             device == current_device()
             and x.is_contiguous()
@@ -165,14 +167,14 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, operation: Operation
         launch = None
     differentiable = x.requires_grad and is_grad_enabled()
     if launch is None:
-        if not in_memory(x) or not takes(dim, dtype, x):
+        if not has_plain_storage(x) or not takes(dim, dtype, x):
             return None
         x, dtype = _cast(x, dtype)
         dim %= x.dim()
         if not differentiable:
-            return operation.launch(dim, dtype, x)
-        gradient = operation.gradient, dim, x.dtype
-        launch = KnownLaunch(lambda x: operation.compute(x, dim, dtype), gradient)
+            return declared.launch(dim, dtype, x)
+        gradient = declared.gradient, dim, x.dtype
+        launch = KnownLaunch(lambda x: declared.compute(x, dim, dtype), gradient)
     return apply(x, launch) if differentiable else launch.repeat(x)
 
 

@@ -5,7 +5,7 @@ serves autograd, autocast, vmap, tracing and more. It costs a Python operator 11
 ``bypasses_dispatcher`` checks in 0.3 µs that none of it applies (both measured with torch 2.13).
 The caller checks autograd and autocast.
 
-No private name of torch is needed: where a version lacks one, calls take the dispatcher's way.
+Where a version of torch lacks one of the private names below, calls take the dispatcher's way.
 """
 
 import functools
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from ..contract import CLUSTERS_SINCE, MIN_CAPABILITY
+from ..contract import CLUSTER_CAPABILITY, MIN_CAPABILITY
 from ..tensors import DTYPES
 
 TYPES = (Tensor, torch.nn.Parameter)  # any other class may redefine softmax
@@ -87,7 +87,7 @@ def _runs_triton(index: int) -> bool:
     return torch.cuda.get_device_capability(index) >= MIN_CAPABILITY
 
 
-def runs_cuda_kernels(index: int, needed: tuple[int, int] = CLUSTERS_SINCE) -> bool:
+def runs_cuda_kernels(index: int, needed: tuple[int, int] = CLUSTER_CAPABILITY) -> bool:
     """Return whether a GPU runs CUDA C++ kernels of a compute capability, as those of clusters.
 
     They need NVIDIA's cuda-core, which torch and Triton do not bring.
@@ -113,7 +113,7 @@ def only_vmap() -> bool:
     return all(transform.key() == vmap for transform in interpreters())
 
 
-def in_memory(x: Tensor) -> bool:
+def has_plain_storage(x: Tensor) -> bool:
     """Return whether x's values lie in memory by its strides.
 
     A sparse, nested, negated or empty tensor has torch's class, too.

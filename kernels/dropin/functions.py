@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from . import routes
-from .operation import Operation
+from .library_function import LibraryFunction
 
 
-def _declare(name: str, log: bool, second: Callable) -> Operation:
-    """Return the operation of a function whose gradient needs its output alone."""
+def _declare(name: str, log: bool, second: Callable) -> LibraryFunction:
+    """Return a function whose gradient needs its output alone."""
     forward_of_torch = getattr(torch.ops.aten, f"_{name}")
     backward_of_torch = getattr(torch.ops.aten, f"_{name}_backward_data")
 
@@ -26,23 +26,21 @@ def _declare(name: str, log: bool, second: Callable) -> Operation:
     def backward(g: Tensor, y: Tensor, dim: int, dtype: torch.dtype | None) -> Tensor:
         return backward_of_torch(g, y, dim, y.dtype).to(dtype or g.dtype)
 
-    gradient = Operation(
+    gradient = LibraryFunction(
         name=f"{name}_backward",
         inputs=("g", "y"),
-        output="dx",
         routes=routes.backward(log),
         torch_function=backward,
-        narrows=True,
+        may_narrow=True,
         aten=f"_{name}_backward_data",
         formula=second,
     )
-    return Operation(
+    return LibraryFunction(
         name=name,
         inputs=("x",),
-        output="y",
         routes=routes.forward(log),
         torch_function=forward,
-        narrows=False,
+        may_narrow=False,
         aten=f"_{name}",
         gradient=gradient,
     )

@@ -8,7 +8,7 @@ from itertools import product
 
 import torch
 
-from ..contract import CLUSTERS_SINCE, LONGEST_ROW, MAX_CACHED_BYTES, MIN_CAPABILITY, VEC_BYTES
+from ..contract import CLUSTER_CAPABILITY, LONGEST_ROW, MAX_CACHED_BYTES, MIN_CAPABILITY, VEC_BYTES
 from ..cuda import cache
 from ..tensors import DTYPES
 from . import api, eligible
@@ -95,8 +95,8 @@ def kernels_of(index: int) -> list[tuple[str, str]]:
         return [("", "no kernel: its compute capability is too old; torch computes every call")]
     if not eligible.runs_cuda_kernels(index):
         why = "for CUDA C++: pip install cuda-core cuda-bindings nvidia-cuda-nvrtc"
-        if torch.cuda.get_device_capability(index) < CLUSTERS_SINCE:
-            why = "CUDA C++ needs compute capability {}.{}".format(*CLUSTERS_SINCE)
+        if torch.cuda.get_device_capability(index) < CLUSTER_CAPABILITY:
+            why = "CUDA C++ needs compute capability {}.{}".format(*CLUSTER_CAPABILITY)
         return [("", f"every N: kernels in Triton; {why}")]
     from ..cuda import launch  # needs cuda-core
 

@@ -1,4 +1,4 @@
-"""Make operations known to torch: custom operators, and an autograd function for eager callers.
+"""Make the library's functions known to torch: operators, and an autograd function.
 
 ``softmax_bench::softmax`` and the others serve compilers, transforms and modes. They run on every
 device; without a kernel they call torch's own. Each has a fake implementation for shapes, a
@@ -14,22 +14,22 @@ from torch.library import custom_op
 
 from .eligible import TYPES, bypasses_dispatcher
 from .functions import FUNCTIONS
-from .operation import KnownLaunch, Operation
+from .library_function import KnownLaunch, LibraryFunction, new_output
 
 
-def _register(operation: Operation) -> None:
-    """Register ``softmax_bench::NAME(*inputs, dim, dtype)`` for an operation."""
-    tensors = ", ".join(f"Tensor {name}" for name in operation.inputs)
+def _register(function: LibraryFunction) -> None:
+    """Register ``softmax_bench::NAME(*inputs, dim, dtype)`` for an function."""
+    tensors = ", ".join(f"Tensor {name}" for name in function.inputs)
     operator = custom_op(
-        f"softmax_bench::{operation.name}",
-        operation.compute,
+        f"softmax_bench::{function.name}",
+        function.compute,
         mutates_args=(),
         schema=f"({tensors}, int dim, ScalarType? dtype) -> Tensor",
     )
-    operation.operator = operator
+    function.operator = operator
 
     def fake(*arguments) -> Tensor:
-        return operation.new_output(arguments[0], *arguments[-2:])
+        return new_output(arguments[0], arguments[-1])
 
     def map_batch(info, in_dims, *arguments) -> tuple[Tensor, int]:
         *inputs, dim, dtype = arguments
@@ -43,48 +43,40 @@ def _register(operation: Operation) -> None:
     operator.register_vmap(map_batch)
 
 
-def _differentiate(operation: Operation) -> None:
-    """Register the derivative by the first input, which the operation's gradient computes."""
-    gradient = operation.gradient
-    saved = [name for name in gradient.inputs if name != "g"]
-    g_index = gradient.inputs.index("g")
+def _differentiate(function: LibraryFunction) -> None:
+    """Register the derivative, which the function's gradient computes from the output."""
 
     def save(ctx, inputs, output):
-        *tensors, dim, _ = inputs
-        by_name = dict(zip((*operation.inputs, operation.output), (*tensors, output), strict=True))
-        ctx.save_for_backward(*(by_name[name] for name in saved))
-        ctx.options = dim, tensors[0].dtype
+        x, dim, _ = inputs
+        ctx.save_for_backward(output)
+        ctx.options = dim, x.dtype
 
     def backward(ctx, g):
-        tensors = [*ctx.saved_tensors]
-        tensors.insert(g_index, g)
-        dx = gradient.operator(*tensors, *ctx.options)
-        return dx, *(None for _ in operation.inputs[1:]), None, None
+        return function.gradient.operator(g, *ctx.saved_tensors, *ctx.options), None, None
 
-    operation.operator.register_autograd(backward, setup_context=save)
+    function.operator.register_autograd(backward, setup_context=save)
 
 
-def _differentiate_by_formula(operation: Operation) -> None:
-    """Register the derivative, by torch's functions, in the dtype of the last input."""
+def _differentiate_by_formula(function: LibraryFunction) -> None:
+    """Register the derivative of a gradient, by torch's functions, in the dtype of y."""
 
     def save(ctx, inputs, output):
-        *tensors, ctx.dim, _ = inputs
-        ctx.save_for_backward(*tensors)
+        g, y, ctx.dim, _ = inputs
+        ctx.save_for_backward(g, y)
 
     def backward(ctx, v):
-        inputs = ctx.saved_tensors
-        return *operation.formula(*inputs, v.to(inputs[-1].dtype), ctx.dim), None, None
+        g, y = ctx.saved_tensors
+        return *function.formula(g, y, v.to(y.dtype), ctx.dim), None, None
 
-    operation.operator.register_autograd(backward, setup_context=save)
+    function.operator.register_autograd(backward, setup_context=save)
 
 
-def declare(function: Operation) -> None:
+def declare(function: LibraryFunction) -> None:
     """Make a function and its gradient known to torch."""
-    for operation in (function, function.gradient):
-        _register(operation)
+    _register(function)
+    _register(function.gradient)
     _differentiate(function)
-    if function.gradient.formula:
-        _differentiate_by_formula(function.gradient)
+    _differentiate_by_formula(function.gradient)
 
 
 for _function in FUNCTIONS:
@@ -94,7 +86,6 @@ for _function in FUNCTIONS:
 class EagerFunction(torch.autograd.Function):
     """Differentiate as the operators do, for eager callers and in less host time.
 
-    It serves functions of one tensor whose gradient needs the output alone.
     Each argument, and each new object that a backward finds, costs 0.2 µs.
     """
 

@@ -18,18 +18,17 @@ from torch import Tensor
 from ..logits import RowTensors
 from .eligible import takes, torch_private
 from .functions import FUNCTIONS
+from .library_function import LibraryFunction
 from .logits import rows
 from .logits.api import LOGSUMEXP
-from .operation import Operation
 
 BACKEND = "CUDA"
-REPLACED = [function for function in FUNCTIONS if function.aten]
-OPERATORS = [operation.aten for function in REPLACED for operation in (function, function.gradient)]
+OPERATORS = [each.aten for function in FUNCTIONS for each in (function, function.gradient)]
 
 _lock = threading.RLock()
 _active: list["Replacement"] = []
 _library: torch.library.Library | None = None
-_decompositions: dict = {}  # Decompositions that Inductor lacks meanwhile.
+_decompositions: dict = {}  # removed from Inductor while torch's functions are replaced
 
 
 class Replacement(contextlib.AbstractContextManager):
@@ -101,7 +100,7 @@ def _register() -> torch.library.Library:
     library = torch.library.Library("aten", "IMPL")
     with warnings.catch_warnings():  # torch says that the kernels were there already
         warnings.filterwarnings("ignore", "(?s).*Overriding a previously registered kernel")
-        for function in REPLACED:
+        for function in FUNCTIONS:
             for operation, ours in ((function, _forward), (function.gradient, _backward)):
                 fallback = torch.library.get_kernel(f"aten::{operation.aten}", BACKEND).call_boxed
                 ours = functools.partial(ours, operation, fallback)
@@ -117,11 +116,13 @@ def _logsumexp(fallback: Callable, keys, x: Tensor, dim: list[int], keepdim: boo
     is_last = len(dim) == 1 and x.dim() > 0 and dim[0] in (-1, x.dim() - 1)
     if not (is_last and x.shape[-1] and rows.takes(x)):
         return fallback(keys, x, dim, keepdim)
-    y = rows.values(RowTensors(rows.rows_of(x)), LOGSUMEXP, keeps_sums=False)[0]
+    y = rows.values(RowTensors(rows.as_rows(x)), LOGSUMEXP, keeps_sums=False)[0]
     return y.view(*x.shape[:-1], *[1] * keepdim).to(x.dtype)
 
 
-def _forward(op: Operation, fallback: Callable, keys, x: Tensor, dim: int, half_to_float: bool):
+def _forward(
+    op: LibraryFunction, fallback: Callable, keys, x: Tensor, dim: int, half_to_float: bool
+):
     """Compute ``aten::_softmax`` or ``aten::_log_softmax``."""
     if half_to_float and x.dtype is not torch.float16:
         return fallback(keys, x, dim, half_to_float)
@@ -132,7 +133,7 @@ def _forward(op: Operation, fallback: Callable, keys, x: Tensor, dim: int, half_
     return fallback(keys, x, dim, half_to_float) if y is None else y
 
 
-def _backward(op: Operation, fallback: Callable, keys, g: Tensor, y: Tensor, dim: int, dtype):
+def _backward(op: LibraryFunction, fallback: Callable, keys, g: Tensor, y: Tensor, dim: int, dtype):
     """Compute the backward of either; ``dtype`` is that of the input."""
     narrowed = y.dtype is torch.float32 and dtype is torch.float16
     dx = None

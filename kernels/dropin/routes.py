@@ -22,7 +22,7 @@ from torch import Tensor
 
 from ..contract import VEC_BYTES
 from .eligible import runs_cuda_kernels
-from .operation import Call, Repeater, Route, logger
+from .library_function import Call, Repeater, Route, logger
 
 # Bytes of a row, at most, that Triton's backward takes, by whether they are a multiple of a vector.
 # If so, CUDA C++ takes up to 0.4 µs more on an H100 (1024x1024 in bfloat16; large ones are within

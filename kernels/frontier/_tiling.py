@@ -33,13 +33,13 @@ def parse(config: str) -> dict[str, int]:
 
 
 def fewest_blocks(
-    vectors: int, per_lane: int, max_warps: int, max_cluster: int
+    vectors: int, per_lane: int, max_warps: int, max_cluster_blocks: int
 ) -> tuple[int, int] | None:
     """Return (warps of a block, blocks) with the fewest blocks that hold a row.
 
     A lane has at most ``per_lane`` vectors. Returns None if the row is too long.
     """
-    for cluster in (c for c in CLUSTERS if c <= max_cluster):
+    for cluster in (c for c in CLUSTERS if c <= max_cluster_blocks):
         warps = ceil_div(vectors, WARP * per_lane * cluster)
         if warps <= max_warps:
             return warps, cluster

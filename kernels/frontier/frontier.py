@@ -21,8 +21,9 @@ from . import frontier_packed, frontier_rows, frontier_short, frontier_spread, f
 MODULES = frontier_short, frontier_packed, frontier_rows, frontier_spread, frontier_staged
 PARTS = {module.SOURCE.stem: module for module in MODULES}
 KIB, MIB = 2**10, 2**20
-# (most bytes of a row, variant) in the order of trial, by whether a row's bytes are a multiple of a
-# vector, and by the bytes of an element. A config that refuses a row leaves it to the next entry.
+# The keys say whether a row's bytes are a multiple of a vector, and give the bytes of an element.
+# The entries (bytes of a row, at most; variant) are tried in order, and one that refuses a row is
+# skipped.
 # Chosen by the timings of an H100 and an H200 together: studies/dispatch.py prints what the rule
 # loses on each. More bandwidth for each multiprocessor wants more bytes in flight, so where the two
 # differ, the entry is the H200's if the H100 loses little by it.

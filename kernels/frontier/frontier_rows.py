@@ -34,11 +34,11 @@ DEFAULT_CONFIG = "k4w16"
 REGISTERS_PER_SM = 64 * 1024
 
 
-def shape_of(vectors: int, per_lane: int, max_warps: int, max_cluster: int) -> Shape | None:
+def shape_of(vectors: int, per_lane: int, max_warps: int, max_cluster_blocks: int) -> Shape | None:
     """Return the shape with at most ``per_lane`` vectors a lane; None if the row is too long."""
     if vectors <= WARP * per_lane:
         return Shape(ceil_div(vectors, WARP), 1, 1, ROWS)
-    blocks = fewest_blocks(vectors, per_lane, max_warps, max_cluster)
+    blocks = fewest_blocks(vectors, per_lane, max_warps, max_cluster_blocks)
     return blocks and Shape(per_lane, *blocks, 1)
 
 
@@ -57,7 +57,7 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     numbers, vectors = parse(config), vectors_of(problem)
     if numbers["k"] == 1 and vectors % WARP:
         return ()  # idle lanes cost more than fewer vectors a lane save
-    shape = shape_of(vectors, numbers["k"], numbers["w"], problem.gpu.max_cluster)
+    shape = shape_of(vectors, numbers["k"], numbers["w"], problem.gpu.max_cluster_blocks)
     keep_exp = "r" not in numbers
     if shape is None or not (_fits(shape, problem) if keep_exp else problem.dtype.itemsize < 4):
         return ()
@@ -66,5 +66,5 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     return plan_of(SOURCE, kernel, shape, problem.rows)
 
 
-with_config = functools.partial(launch.configured, plan)
+with_config = functools.partial(launch.configured_kernel, plan)
 softmax, log_softmax, unsupported = launch.functions(plan)

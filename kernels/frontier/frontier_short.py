@@ -51,5 +51,5 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     return (LaunchPlan(SOURCE, kernel, THREADS, blocks),)
 
 
-with_config = functools.partial(launch.configured, plan)
+with_config = functools.partial(launch.configured_kernel, plan)
 softmax, log_softmax, unsupported = launch.functions(plan)

@@ -19,7 +19,7 @@ Source: our own. Every state carries the number of its epoch, so no flag or barr
 import functools
 from pathlib import Path
 
-from ..contract import CLUSTERS_SINCE, LONGEST_ROW, MAX_CACHED_BYTES
+from ..contract import CLUSTER_CAPABILITY, LONGEST_ROW, MAX_CACHED_BYTES
 from ..cuda import launch
 from ..cuda.grid_workspace import MAX_STATES
 from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div, instantiate_for
@@ -45,7 +45,7 @@ NEWER_STREAMED, NEWER_UNALIGNED = 168, 96
 
 def registers_of(problem: Problem, per_lane: int, unaligned: bool, streamed: bool) -> int:
     """Return the most registers of a thread."""
-    newer = problem.gpu.capability > CLUSTERS_SINCE
+    newer = problem.gpu.capability > CLUSTER_CAPABILITY
     if streamed:
         return NEWER_STREAMED if newer else REGISTERS_STREAMED
     if unaligned and newer:
@@ -72,7 +72,7 @@ def plan(
 
     ``parts``: tiles of a block, 1 or 2, which give the same bits. None: the faster number.
     """
-    if problem.gpu.capability < CLUSTERS_SINCE:
+    if problem.gpu.capability < CLUSTER_CAPABILITY:
         return ()
     numbers = parse(config)
     per_lane, max_warps = numbers["k"], numbers["w"]
@@ -113,5 +113,5 @@ def plan(
     return (LaunchPlan(*launched, row_blocks=row_blocks, extra_args=extra_args),)
 
 
-with_config = functools.partial(launch.configured, plan)
+with_config = functools.partial(launch.configured_kernel, plan)
 softmax, log_softmax, unsupported = launch.functions(plan)

@@ -30,21 +30,23 @@ CONFIGS = ("k4w8", "k4w16", "k5w8", "k5w16", "k10w16")
 DEFAULT_CONFIG = "k4w16"
 
 
-def shape_of(vectors: int, per_lane: int, max_warps: int, max_cluster: int) -> Shape | None:
+def shape_of(vectors: int, per_lane: int, max_warps: int, max_cluster_blocks: int) -> Shape | None:
     """Return the shape with at most ``per_lane`` vectors a lane.
 
     Returns None if the row is too long, or short enough for a single warp.
     """
     if vectors <= WARP * per_lane:
         return None
-    blocks = fewest_blocks(vectors, per_lane, max_warps, max_cluster)
+    blocks = fewest_blocks(vectors, per_lane, max_warps, max_cluster_blocks)
     return blocks and Shape(ceil_div(vectors, WARP * math.prod(blocks)), *blocks, 1)
 
 
 def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``plan.Planner``."""
     numbers = parse(config)
-    shape = shape_of(vectors_of(problem), numbers["k"], numbers["w"], problem.gpu.max_cluster)
+    shape = shape_of(
+        vectors_of(problem), numbers["k"], numbers["w"], problem.gpu.max_cluster_blocks
+    )
     if shape is None:
         return ()
     kernel = instantiate_for("frontier_staged", problem, *shape[:3], epilogues=TILE_EPILOGUES)
@@ -57,5 +59,5 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     return plan_of(SOURCE, kernel, shape, problem.rows, shared)
 
 
-with_config = functools.partial(launch.configured, plan)
+with_config = functools.partial(launch.configured_kernel, plan)
 softmax, log_softmax, unsupported = launch.functions(plan)

@@ -7,7 +7,7 @@ from torch import Tensor
 NO_INDEX = -(2**63)  # no column is ignored
 
 
-class Options(NamedTuple):
+class RowOptions(NamedTuple):
     """Hold what a call computes, beside its tensors."""
 
     operation: str  # The name of a struct in logits_forward.cu.
@@ -22,5 +22,5 @@ class RowTensors(NamedTuple):
 
     x: Tensor  # (M, N), of any row stride, with adjacent columns
     index: Tensor | None = None  # int64, contiguous, K columns for each row
-    temperature: Tensor | None = None  # float32 (M,), in place of ``Options.temperature``
-    kept: Tensor | None = None  # bool (M,): False where values and gradients are 0
+    temperature: Tensor | None = None  # float32 (M,), in place of ``RowOptions.temperature``
+    row_mask: Tensor | None = None  # bool (M,): False where values and gradients are 0

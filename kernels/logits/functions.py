@@ -8,17 +8,17 @@ from torch import Tensor
 
 from ..cuda.launch import launches
 from ..tensors import empty_output, new_row_values
-from . import Options, RowTensors, launch
+from . import RowOptions, RowTensors, launch
 from .launch import backward_planner, forward_planner, fused_planner
 
-LOSS = Options("CrossEntropy", ignore_index=-100)  # torch's default
+LOSS = RowOptions("CrossEntropy", ignore_index=-100)  # torch's default
 
 
 @launches(forward_planner("LogSumExp"))
 def logsumexp(x: Tensor, out: Tensor | None = None) -> Tensor:
     """Return log Σ exp(x) of each row, (M,)."""
     out = new_row_values(x) if out is None else out
-    launch.forward(Options("LogSumExp"), RowTensors(x), out)
+    launch.forward(RowOptions("LogSumExp"), RowTensors(x), out)
     return out
 
 
@@ -26,7 +26,7 @@ def logsumexp(x: Tensor, out: Tensor | None = None) -> Tensor:
 def token_log_prob(x: Tensor, index: Tensor, out: Tensor | None = None) -> Tensor:
     """Return log(softmax) of the element at ``index`` (M,) of each row, (M,)."""
     out = new_row_values(x) if out is None else out
-    launch.forward(Options("TokenLogProb"), RowTensors(x, index), out)
+    launch.forward(RowOptions("TokenLogProb"), RowTensors(x, index), out)
     return out
 
 
@@ -36,7 +36,7 @@ def token_log_prob_entropy(
 ) -> tuple[Tensor, Tensor]:
     """Return log(softmax) of the element at ``index`` (M,), and each row's entropy, (M,) each."""
     out = (new_row_values(x), new_row_values(x)) if out is None else out
-    launch.forward(Options("TokenLogProbEntropy"), RowTensors(x, index), *out)
+    launch.forward(RowOptions("TokenLogProbEntropy"), RowTensors(x, index), *out)
     return out
 
 
@@ -54,7 +54,7 @@ def token_log_prob_backward(
 ) -> Tensor:
     """Return g · (1[n = index] - softmax(x)), (M, N), from g (M,) and what a forward saved."""
     dx = empty_output(x, out)
-    launch.backward(Options("TokenLogProb"), RowTensors(x, index), dx, g, maximum, log_sum)
+    launch.backward(RowOptions("TokenLogProb"), RowTensors(x, index), dx, g, maximum, log_sum)
     return dx
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from ..contract import WARP
 from ..cuda import launch as cuda
 from ..cuda.plan import TYPES, LaunchPlan, Planner, Problem, instantiate, widest_pack
-from . import Options, RowTensors, logits_backward, logits_forward, loss_and_gradient
+from . import RowOptions, RowTensors, logits_backward, logits_forward, loss_and_gradient
 
 MEAN_SOURCE = logits_forward.SOURCE.with_name("loss_mean.cu")
 MEAN_THREADS = 32 * WARP
@@ -67,7 +67,7 @@ def _plan_multiply(problem: Problem) -> tuple[LaunchPlan, ...]:
 
 
 @functools.lru_cache(maxsize=256)
-def _numbers(options: Options, by_row: bool) -> tuple[int, int, int, int]:
+def _numbers(options: RowOptions, by_row: bool) -> tuple[int, int, int, int]:
     """Return the last fields of ``RowArguments`` in logit_arguments.cuh.
 
     A kernel reads a float32 from the lowest bytes of a field.
@@ -77,19 +77,19 @@ def _numbers(options: Options, by_row: bool) -> tuple[int, int, int, int]:
     return options.ignore_index, *struct.unpack("3I", floats)
 
 
-def _row_arguments(tensors: RowTensors, options: Options, rows: int) -> tuple[int, ...]:
-    _, index, temperature, kept = tensors
+def _row_arguments(tensors: RowTensors, options: RowOptions, rows: int) -> tuple[int, ...]:
+    _, index, temperature, row_mask = tensors
     return (
         0 if index is None else index.data_ptr(),
         0 if temperature is None else temperature.data_ptr(),
-        0 if kept is None else kept.data_ptr(),
+        0 if row_mask is None else row_mask.data_ptr(),
         1 if index is None else index.numel() // rows,
         *_numbers(options, temperature is not None),
     )
 
 
 def forward(
-    options: Options,
+    options: RowOptions,
     tensors: RowTensors,
     first: Tensor,
     second: Tensor | None = None,
@@ -119,7 +119,7 @@ def forward(
 
 
 def backward(
-    options: Options,
+    options: RowOptions,
     tensors: RowTensors,
     dx: Tensor,
     g: Tensor | None,
@@ -132,7 +132,7 @@ def backward(
 
     g of one number is that of all rows; None is 1. Without ``log_sums``, ``maxima`` (2, M) holds
     both.
-    ``of_entropy``: the gradients by the entropies, and these.
+    ``of_entropy``: the gradients with respect to the entropies, and the entropies.
     """
     x = tensors.x
     rows, cols = x.shape
@@ -158,7 +158,7 @@ def backward(
 
 
 def forward_and_backward(
-    options: Options,
+    options: RowOptions,
     tensors: RowTensors,
     losses: Tensor,
     dx: Tensor,

@@ -21,12 +21,12 @@ struct alignas(8) Number {
 };
 
 // Pointers may be null. index: (rows, index_count), columns. temperature: (rows,); where it is
-// null, inverse_temperature is all rows'. kept: (rows,), 0 where a row is not used, and its values
-// and gradients are 0.
+// null, inverse_temperature is all rows'. row_mask: (rows,), 0 where a row is not used, and its
+// values and gradients are 0.
 struct RowArguments {
   const Index* index;
   const float* temperature;
-  const unsigned char* kept;
+  const unsigned char* row_mask;
   Index index_count, ignore_index;
   Number inverse_temperature, smoothing, z_loss;
 
@@ -35,7 +35,8 @@ struct RowArguments {
   }
   template <typename Op>
   __device__ bool skips(Index row) const {
-    return (kept != nullptr && kept[row] == 0) || (Op::kIsLoss && index[row] == ignore_index);
+    return (row_mask != nullptr && row_mask[row] == 0) ||
+           (Op::kIsLoss && index[row] == ignore_index);
   }
   __device__ static bool has_column(Index column, Index cols) {
     return 0 <= column && column < cols;

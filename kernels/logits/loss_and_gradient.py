@@ -42,7 +42,7 @@ def plan(problem: Problem, operation: str) -> tuple[LaunchPlan, ...]:
     if shifted or segments.per_lane * segments.warp_tiles > MAX_PER_LANE:
         return ()
     row_warps = segments.count * segments.warps
-    clusters = [blocks for blocks in CLUSTERS if blocks <= problem.gpu.max_cluster]
+    clusters = [blocks for blocks in CLUSTERS if blocks <= problem.gpu.max_cluster_blocks]
     for max_warps, cluster in itertools.product(WARPS, clusters):
         if (warps := ceil_div(row_warps, cluster)) > max_warps:
             continue

@@ -17,7 +17,7 @@ import math
 
 import torch
 
-from ..contract import VEC_BYTES, max_cluster
+from ..contract import VEC_BYTES, max_cluster_blocks
 from . import _package
 
 ON_REQUEST = True  # another project's kernel, from an optional package
@@ -48,7 +48,7 @@ def too_long(row_bytes: int, device: torch.device) -> str | None:
         return f"compute capability {gpu.major}.{gpu.minor}; QuACK needs 8.0"
     # A block has tiles of the row, 8 bytes of maximum and sum for every warp of the cluster, and an
     # 8-byte barrier.
-    blocks, tile = max_cluster(gpu.major), THREADS * VEC_BYTES
+    blocks, tile = max_cluster_blocks(gpu.major), THREADS * VEC_BYTES
     part = math.ceil(row_bytes / (blocks * tile)) * tile
     if part + 8 * WARPS * blocks + 8 <= gpu.shared_memory_per_block_optin:
         return None

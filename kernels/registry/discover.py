@@ -28,13 +28,13 @@ import operations
 
 from ..contract import CONFIG_MARK, split_config
 from . import source_scan
-from .source_scan import BadKernel
+from .source_scan import KernelFileError
 from .variant import Variant, why_unsupported
 
 PACKAGE = __package__.partition(".")[0]
 KERNELS = Path(__file__).parents[1]
 PEERS = "peers"  # the family of other projects' kernels, which optional packages have
-TORCHS = "torch_softmax", "torch_logits"  # the variants that have torch's own functions
+TORCH_VARIANTS = "torch_softmax", "torch_logits"  # the variants that have torch's own functions
 FAMILIES = ("published", "frontier", "peers", "contributed")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # part of a row's path
 MAX_NAME = 100  # letters; a file name has at most 255 bytes
@@ -49,16 +49,16 @@ def names(op: str | None = None) -> list[str]:
 
 @functools.cache
 def _files() -> dict[str, Path]:
-    """Return name -> file. Raises BadKernel for two files of one name, or a bad name."""
+    """Return name -> file. Raises KernelFileError for two files of one name, or a bad name."""
     files = {}
     for path in sorted(p for family in FAMILIES for p in (KERNELS / family).rglob("*.py")):
         # editors keep back-up files, of names that no module can have, beside a file
         if path.stem.startswith("_") or not path.stem.isidentifier() or not path.is_file():
             continue
         if bad := why_bad_name(path.stem):
-            raise BadKernel(f"{path}: {bad}; rename the file")
+            raise KernelFileError(f"{path}: {bad}; rename the file")
         if path.stem in files:
-            raise BadKernel(
+            raise KernelFileError(
                 f"two kernels are named {path.stem!r}: {files[path.stem]} and {path}; rename one"
             )
         files[path.stem] = path
@@ -80,7 +80,7 @@ def why_bad_name(name: str) -> str | None:
 def add_variant(file: str | Path) -> str:
     """Make a file from elsewhere a variant of this process; return its name, the file's stem.
 
-    Raises BadKernel for a missing file, for a name that is not allowed or is taken, and for a
+    Raises KernelFileError for a missing file, for a name that is not allowed or is taken, and for a
     constant of the wrong type.
     """
     path = Path(os.path.abspath(file))  # keeps a symlink: modules beside it are imported
@@ -96,7 +96,7 @@ def add_variant(file: str | Path) -> str:
     elif name in _files():
         why = f"the project has a variant {name!r}, too; rename the file, or leave it out"
     if why:
-        raise BadKernel(f"kernel {str(file)!r}: {why}")
+        raise KernelFileError(f"kernel {str(file)!r}: {why}")
     for constant in ("CONFIGS", "ON_REQUEST"):
         source_scan.literal(path, constant)
     _added[name] = path
@@ -118,8 +118,8 @@ def default_variants(op: str, added: Iterable[str] = ()) -> list[str]:
 
 def torch_variant(op: str) -> str:
     """Return the variant that has torch's own function for an operation; the first if none has."""
-    candidates = (name for name in (*TORCHS, f"torch_{op}") if name in names(op))
-    return next(candidates, TORCHS[0])
+    candidates = (name for name in (*TORCH_VARIANTS, f"torch_{op}") if name in names(op))
+    return next(candidates, TORCH_VARIANTS[0])
 
 
 def rivals(op: str, added: Iterable[str] = ()) -> list[str]:
@@ -128,7 +128,7 @@ def rivals(op: str, added: Iterable[str] = ()) -> list[str]:
     These are ``added`` ones, torch's own, this project's, contributed ones and every peer. The
     kernels of articles and tutorials are left out.
     """
-    torch = {*TORCHS, f"torch_{op}"}
+    torch = {*TORCH_VARIANTS, f"torch_{op}"}
     default, project = default_variants(op, added), set(_files())
     own = [n for n in default if n in project and (n in torch or family(n) != "published")]
     peers = [name for name in names(op) if family(name) == PEERS]

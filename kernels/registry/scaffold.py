@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 from .discover import KERNELS, names, why_bad_name
-from .source_scan import BadKernel
+from .source_scan import KernelFileError
 
 LANGUAGES = ("triton", "torch", "cuda")
 CONTRIBUTED = KERNELS / "contributed"
@@ -17,32 +17,32 @@ TEMPLATES = Path(__file__).parent / "templates"
 def write(name: str, language: str, output: Path | None = None) -> list[Path]:
     """Write the files of a new kernel. Return their paths, the Python file first.
 
-    ``output`` is a path outside this folder. Raises BadKernel for a name that no new kernel may
-    have, and for a path that cannot be written.
+    ``output`` is a path outside this folder. Raises KernelFileError for a name that no new kernel
+    may have, and for a path that cannot be written.
     """
     if why := _why_refused(name):
-        raise BadKernel(f"name {name!r}: {why}; choose another, my_softmax say")
+        raise KernelFileError(f"name {name!r}: {why}; choose another, my_softmax say")
     path = output or CONTRIBUTED / f"{name}.py"
     if path.name != f"{name}.py":
-        raise BadKernel(
+        raise KernelFileError(
             f"--output {str(path)!r}: a kernel's name is its file's; let it end with {name}.py"
         )
     if output and path.resolve().is_relative_to(KERNELS):
-        raise BadKernel(f"--output {str(path)!r} is inside the project; leave --output out")
+        raise KernelFileError(f"--output {str(path)!r} is inside the project; leave --output out")
     in_project = path.resolve().parent == CONTRIBUTED
     texts = {path: _text(f"{language}.py.in", in_project)}
     if language == "cuda":
         texts[path.with_suffix(".cu")] = _text("cuda.cu.in", in_project)
     for path in texts:
         if path.exists() or path.is_symlink():
-            raise BadKernel(f"{str(path)!r} exists already; choose another name")
+            raise KernelFileError(f"{str(path)!r} exists already; choose another name")
     try:
         for path, text in texts.items():
             path.write_text(text, encoding="utf-8")
     except OSError as error:
         for new in texts:  # none of them existed before
             new.unlink(missing_ok=True)
-        raise BadKernel(f"cannot write {str(path)!r}: {error.strerror}") from error
+        raise KernelFileError(f"cannot write {str(path)!r}: {error.strerror}") from error
     return list(texts)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 
-class BadKernel(ValueError):
+class KernelFileError(ValueError):
     """Refuse a file that cannot be a variant: the message says what is wrong, and what to do."""
 
 
@@ -31,7 +31,7 @@ def docstring(path: Path) -> str:
 def literal(path: Path, name: str) -> tuple[str, ...] | bool | None:
     """Return the literal that a module assigns to CONFIGS or ON_REQUEST; None if there is none.
 
-    Raises BadKernel for an expression, and for a literal of another type.
+    Raises KernelFileError for an expression, and for a literal of another type.
     """
     for node in parsed(path).body:
         match node:
@@ -50,7 +50,7 @@ def literal(path: Path, name: str) -> tuple[str, ...] | bool | None:
                 return tuple(configs)
     example = "('w4', 'w8')" if name == "CONFIGS" else "True"
     assignment = f"{path}: {name} = {ast.unparse(value)}"
-    raise BadKernel(f"{assignment}: it must be a literal, such as {example}")
+    raise KernelFileError(f"{assignment}: it must be a literal, such as {example}")
 
 
 def defined_names(path: Path, names: Iterable[str]) -> frozenset[str]:

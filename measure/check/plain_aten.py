@@ -10,7 +10,7 @@ import torch
 from operations import Operation
 
 from ..device.opened import Device
-from ..errors import NoRow
+from ..errors import NoRowError
 
 OWN = ("aten/src/ATen/", "torch/csrc/autograd/")  # files that register torch's own kernels
 
@@ -18,13 +18,13 @@ OWN = ("aten/src/ATen/", "torch/csrc/autograd/")  # files that register torch's 
 def columns(device: Device, operation: Operation) -> dict:
     """Disable torch's overrides in this process; return the row's column about them.
 
-    They are disabled for all operators, as a kernel of ATen may call other operators. Raises NoRow
-    if an operator of the baseline still runs a kernel that is not torch's own.
+    They are disabled for all operators, as a kernel of ATen may call other operators. Raises
+    NoRowError if an operator of the baseline still runs a kernel that is not torch's own.
     """
     state = _disable_overrides()
     for name in operation.aten:
         if place := _registered_elsewhere(name, device.torch_device.type.upper()):
-            raise NoRow(
+            raise NoRowError(
                 f"the baseline is not plain ATen: torch dispatches aten::{name} to a kernel "
                 f"registered at {place}; measure in an environment without what registers it"
             )

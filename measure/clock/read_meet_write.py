@@ -9,7 +9,7 @@ another kind of meeting may be faster, or reading a row while writing another.
 import functools
 from pathlib import Path
 
-from kernels.contract import CLUSTERS_SINCE, VEC_BYTES, WARP
+from kernels.contract import CLUSTER_CAPABILITY, VEC_BYTES, WARP
 from kernels.cuda import launch
 from kernels.cuda.plan import TYPES, LaunchPlan, Problem, ceil_div, instantiate, problem_of
 from operations import MEETING_ROOFLINES, Operation
@@ -61,7 +61,12 @@ def candidates(operation: Operation, buffers: CallBuffers) -> dict[str, Call]:
     """
     name, (x, *_) = operation.meeting_roofline, operation.matrices(buffers[:-1])
     gpu, (rows, cols) = launch.gpu_info(x.device), x.shape
-    if name is None or rows >= gpu.sm_count or cols < MIN_COLS or gpu.capability < CLUSTERS_SINCE:
+    if (
+        name is None
+        or rows >= gpu.sm_count
+        or cols < MIN_COLS
+        or gpu.capability < CLUSTER_CAPABILITY
+    ):
         return {}
     fit = [form for form in FORMS if plan(problem_of(x, False, gpu), form)]
     calls = {form: functools.partial(launch.run, PLANNERS[name, form]) for form in fit}

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import torch
 
-from kernels.contract import CLUSTERS_SINCE, MIN_CAPABILITY, VEC_BYTES, WARP
+from kernels.contract import CLUSTER_CAPABILITY, MIN_CAPABILITY, VEC_BYTES, WARP
 from kernels.cuda import launch
 from kernels.cuda.plan import TYPES, LaunchPlan, Planner, Problem, ceil_div, instantiate, problem_of
 from operations import ROOFLINES, Operation
@@ -58,7 +58,7 @@ class Bulk(NamedTuple):
     hint: int
     per_sm: int  # blocks per multiprocessor; 0: as many turns as stages for each block
 
-    min_capability = CLUSTERS_SINCE
+    min_capability = CLUSTER_CAPABILITY
     warps = 1
 
     @property

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import NoRow
+from ..errors import NoRowError
 from ..point import Point
 from ..row import MATRIX
 from . import gpus
@@ -46,7 +46,7 @@ def assigned_gpu(point: Point, visible: Sequence[gpus.VisibleGpu]) -> gpus.Visib
 
 @contextlib.contextmanager
 def acquire(gpu: gpus.VisibleGpu, say: Callable[[str], object] = print) -> Iterator[GpuLock]:
-    """Lock a GPU; wait while it is in use. Raises NoRow if its file cannot be locked."""
+    """Lock a GPU; wait while it is in use. Raises NoRowError if its file cannot be locked."""
     end, silent = time.monotonic() + SILENT_S, True
     while (fd := _try(LOCK_FOLDER / f"softmax-bench-{gpu.uuid}.lock")) is None:
         if silent and time.monotonic() > end:
@@ -60,7 +60,10 @@ def acquire(gpu: gpus.VisibleGpu, say: Callable[[str], object] = print) -> Itera
 
 
 def _try(path: Path) -> int | None:
-    """Return a descriptor that holds the lock, or None if another process does. Raises NoRow."""
+    """Return a descriptor that holds the lock, or None if another process holds it.
+
+    Raises NoRowError.
+    """
     try:
         with contextlib.ExitStack() as stack:
             fd = _open(path)
@@ -76,7 +79,7 @@ def _try(path: Path) -> int | None:
                     return fd
             return None
     except OSError as error:
-        raise NoRow(
+        raise NoRowError(
             f"{path}: cannot be locked for its GPU ({error.strerror}); remove the file when no "
             "measurement is running"
         ) from error

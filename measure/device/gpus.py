@@ -9,11 +9,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from ..errors import BadPoint
+from ..errors import PointError
 from ..point import CPU
 
 AUTO = "auto"
-DRIVER = Path("/dev/nvidiactl")  # is there while NVIDIA's driver is loaded
+CONTROL_DEVICE = Path("/dev/nvidiactl")  # is there while NVIDIA's driver is loaded
 
 # Words of a device's name that distinguish no boards: vendor and brand.
 _BRAND = re.compile(
@@ -41,7 +41,7 @@ def slug(name: str) -> str:
     return "_".join([_RECORDED.get(board) or "_".join([family, *details]), *of_slice])
 
 
-KINDS = "GPU-", "MIG-"  # the beginnings of UUIDs
+UUID_PREFIXES = "GPU-", "MIG-"  # the beginnings of UUIDs
 
 
 class VisibleGpu(NamedTuple):
@@ -90,7 +90,7 @@ def _chosen(
     """
     if visible_devices is None:
         return [gpu for _, slices in boards for gpu in slices]
-    kind = next((kind for kind in KINDS if visible_devices.startswith(kind)), None)
+    kind = next((kind for kind in UUID_PREFIXES if visible_devices.startswith(kind)), None)
     named = {gpu.uuid: [gpu] for _, slices in boards for gpu in slices} | dict(boards)
     chosen: list[VisibleGpu] = []
     for word in visible_devices.split(","):
@@ -113,7 +113,7 @@ def _begins(uuid: str, word: str, kind: str) -> bool:
 
 
 def _number(word: str) -> int:
-    """Return the number at the beginning of a word, as C's strtol; one beyond all GPUs for none."""
+    """Return the number that a word begins with, like C's strtol; sys.maxsize if there is none."""
     number = re.match(r"\s*([+-]?\d+)", word)
     # CUDA keeps 32 bits, so a negative number is a large one here
     return int(number[1]) % 2**32 if number else sys.maxsize
@@ -141,10 +141,12 @@ def visible_slugs() -> list[str]:
 def resolve(gpu: str) -> str:
     """Return ``gpu``; for ``auto``, the first GPU of this machine, or ``cpu`` if there is none.
 
-    Raises BadPoint if GPUs cannot be found, because the package is missing that asks for them.
+    Raises PointError if GPUs cannot be found, because the package is missing that asks for them.
     """
     if gpu != AUTO:
         return gpu
-    if DRIVER.exists() and importlib.util.find_spec("pynvml") is None:
-        raise BadPoint("gpu 'auto': pip install nvidia-ml-py, by which GPUs are found, or name one")
+    if CONTROL_DEVICE.exists() and importlib.util.find_spec("pynvml") is None:
+        raise PointError(
+            "gpu 'auto': pip install nvidia-ml-py, by which GPUs are found, or name one"
+        )
     return next(iter(visible_slugs()), CPU)

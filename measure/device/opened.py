@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import torch
 
-from ..errors import NoRow
+from ..errors import NoRowError
 from . import gpus
 
 
@@ -35,7 +35,7 @@ class Device:
 def open_device(gpu: str) -> Device:
     """Return the device of a slug, and make it torch's current one.
 
-    Raises NoRow, so that no row is ever written under another device's name.
+    Raises NoRowError, so that no row is ever written under another device's name.
     """
     if gpu == gpus.CPU:
         return Device(gpu, torch.device("cpu"), _cpu_name(), None, _last_level_cache_bytes())
@@ -47,7 +47,7 @@ def open_device(gpu: str) -> Device:
             return _gpu(index, properties, gpu)
     have = f"this machine has {', '.join(present)}" if present else "torch sees no GPU here"
     named = "one of these names (also in the gpus.yaml of a cluster), " * bool(present)
-    raise NoRow(
+    raise NoRowError(
         f"gpu {gpu!r} was asked for, but {have}; use {named}'auto', 'cpu', or run on a machine "
         "that has it"
     )

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from .. import ROOT
 from ..device.gpu_lock import GpuLock
-from ..errors import NoRow
+from ..errors import NoRowError
 from ..point import Point
 from . import reaper
 
@@ -49,8 +49,8 @@ def run_worker(
     """Run a point's worker; return its return code, or None if its time was up.
 
     The worker writes to ``folder``, and ends with the process ``owner``. ``lock`` stays held while
-    a process of the point lives. ``first_row``: the row of replicate 1. Raises NoRow, and OSError
-    if ``folder`` cannot be written.
+    a process of the point lives. ``first_row``: the row of replicate 1. Raises NoRowError, and
+    OSError if ``folder`` cannot be written.
     """
     environment = environment_of(point, lock)
     job = {"point": asdict(point), "first_row": first_row}
@@ -64,12 +64,12 @@ def run_worker(
                 socket.send_fds(connection, [os.fsencode(folder)], fds)
                 return _answer(connection, end_of_owner, point.timeout_s)
     except ProcessLookupError:
-        raise NoRow(OWNER_ENDED) from None
+        raise NoRowError(OWNER_ENDED) from None
     except OSError as error:
         # A reaper does not fail once its worker has begun: it was killed.
         if (folder / "progress.json").exists():
             return -signal.SIGKILL
-        raise NoRow(f"the fork server did not answer ({error}); the log says why") from error
+        raise NoRowError(f"the fork server did not answer ({error}); the log says why") from error
 
 
 def environment_of(point: Point, lock: GpuLock | None) -> dict[str, str]:
@@ -93,7 +93,7 @@ def with_project(environment: Mapping[str, str]) -> dict[str, str]:
 def _answer(connection: socket.socket, end_of_owner: int, timeout_s: float) -> int | None:
     """Return the return code that a reaper answers; None if the point's time was up.
 
-    Raises NoRow if the owner ends or nobody answers, OSError if the reaper ends.
+    Raises NoRowError if the owner ends or nobody answers, OSError if the reaper ends.
     """
     try:
         patience_s = LOAD_S + timeout_s + KILLED_S
@@ -104,9 +104,9 @@ def _answer(connection: socket.socket, end_of_owner: int, timeout_s: float) -> i
             select.select([connection], [], [], 1.0)
         raise
     if end_of_owner in ready:
-        raise NoRow(OWNER_ENDED)
+        raise NoRowError(OWNER_ENDED)
     if not ready:
-        raise NoRow(
+        raise NoRowError(
             f"the point took longer than {timeout_s:g} s and did not end within {KILLED_S:g} s of "
             "being killed; its GPU may need a reset"
         )

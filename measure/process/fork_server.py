@@ -29,7 +29,7 @@ PRELOADED = (
     *("cuda.core", "cuda.bindings.nvrtc", "measure.pipeline", "measure.device.telemetry"),
     *("measure.clock.graph", "measure.clock.roofline"),
 )
-DRIVER = "/dev/nvidia"  # prefix of the files through which a process calls the driver
+DEVICE_FILE_PREFIX = "/dev/nvidia"  # prefix of the files through which a process calls the driver
 
 
 def load() -> None:
@@ -53,7 +53,7 @@ def why_not_forkable() -> str | None:
     for fd in os.listdir("/proc/self/fd"):
         with contextlib.suppress(FileNotFoundError):  # the descriptor of the listing itself
             # another package than torch may have opened the driver
-            if (path := os.readlink(f"/proc/self/fd/{fd}")).startswith(DRIVER):
+            if (path := os.readlink(f"/proc/self/fd/{fd}")).startswith(DEVICE_FILE_PREFIX):
                 return f"the driver is in use ({path}), and a fork cannot use it then"
     threads = len(os.listdir("/proc/self/task"))
     return f"{threads} threads are running, and a fork has only one" if threads > 1 else None

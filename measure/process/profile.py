@@ -24,23 +24,23 @@ OPTIONS = ("--profile-from-start=off", "--set=full", "--force-overwrite")
 CALLS_BEFORE = 2  # the second no longer pays for what the first has set up
 
 
-class NoProfile(RuntimeError):
+class ProfileError(RuntimeError):
     """Say why a point was not profiled."""
 
 
 def check(point: Point) -> None:
-    """Raise NoProfile unless this machine can profile a point."""
+    """Raise ProfileError unless this machine can profile a point."""
     if point.is_cpu:
-        raise NoProfile("--profile: Nsight Compute profiles kernels of a GPU, and this is a CPU")
+        raise ProfileError("--profile: Nsight Compute profiles kernels of a GPU, and this is a CPU")
     if shutil.which(TOOL) is None:
-        raise NoProfile(
+        raise ProfileError(
             f"--profile: no {TOOL} is on PATH; install Nsight Compute, which comes with the CUDA "
             "toolkit, or add its folder to PATH"
         )
 
 
 def write_profile(point: Point, file: Path) -> Path:
-    """Profile a call of a point, alone on its GPU; return the file. Raises NoProfile."""
+    """Profile a call of a point, alone on its GPU; return the file. Raises ProfileError."""
     file = file if file.suffix == SUFFIX else file.with_name(file.name + SUFFIX)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.unlink(missing_ok=True)
@@ -60,7 +60,7 @@ def write_profile(point: Point, file: Path) -> Path:
         lines = [line for line in done.stdout.splitlines() if line.strip()]
         errors = [line for line in lines if line.startswith("==ERROR==")] or lines[-1:]
         why = " ".join(errors) or "it printed nothing"
-        raise NoProfile(f"{TOOL} ended with {done.returncode} and made no profile: {why}")
+        raise ProfileError(f"{TOOL} ended with {done.returncode} and made no profile: {why}")
     return file
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import psutil
 
-from ..errors import NoRow
+from ..errors import NoRowError
 from ..journal import Journal
 from ..point import Point
 
@@ -88,7 +88,7 @@ def measure(job: dict, journal: Journal) -> None:
 
     try:
         samples = pipeline.measure(point, journal, job["first_row"])
-    except NoRow as error:
+    except NoRowError as error:
         journal.stage("refused", refused=str(error))
     else:
         journal.stage("done", samples=samples)

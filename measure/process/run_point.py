@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..device import gpu_lock, gpus
-from ..errors import NoRow
+from ..errors import NoRowError
 from ..point import Point
 from ..row import IDENTITY, one_line
 from ..status import Status
@@ -30,8 +30,8 @@ def measure_point(
     """Measure a point in its own process, alone on its GPU; return its row and its samples.
 
     ``owner``: the process whose fork server is used (default: this one). ``first_row``: the row of
-    replicate 1 (see ``replicate``). Raises NoRow if the machine lacks the GPU, or if the worker
-    failed before the kernel could be at fault.
+    replicate 1 (see ``replicate``). Raises NoRowError if the machine lacks the GPU, or if the
+    worker failed before the kernel could be at fault.
     """
     gpu = gpu_lock.assigned_gpu(point, gpus.visible_gpus())
     if not gpu and not point.is_cpu:
@@ -56,8 +56,8 @@ def _measured(
             row, samples = _row_of_worker(point, folder, returncode, oom_kills() - kills)
     except OSError as error:
         if error.errno not in NOT_WRITABLE:
-            raise NoRow(f"the point could not be started: {error}") from error
-        raise NoRow(
+            raise NoRowError(f"the point could not be started: {error}") from error
+        raise NoRowError(
             f"cannot write {tempfile.gettempdir()}: {error.strerror}; make room there, or set "
             "TMPDIR to a folder that has some, and call again"
         ) from error
@@ -79,17 +79,22 @@ def oom_kills() -> int:
 def _row_of_worker(
     point: Point, folder: Path, returncode: int | None, new_oom_kills: int
 ) -> tuple[dict, list[tuple]]:
-    """Return the row and samples. Raises NoRow, and OSError if a full disk has ended the worker."""
+    """Return the row and samples.
+
+    Raises NoRowError, and OSError if a full disk has ended the worker.
+    """
     path = folder / "progress.json"
     progress = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"row": {}}
     row, stage = progress["row"], progress.get("stage")
     if "refused" in progress:
-        raise NoRow(progress["refused"])
+        raise NoRowError(progress["refused"])
     if "samples" in progress:
         return row, [tuple(sample) for sample in progress["samples"]]
     (folder / "free_space").write_bytes(bytes(MIN_FREE_BYTES))  # a full disk is no kernel's fault
     if "gpu" not in row:
-        raise NoRow(f"the worker ended ({_ending(returncode)}) before it had opened the device")
+        raise NoRowError(
+            f"the worker ended ({_ending(returncode)}) before it had opened the device"
+        )
     if returncode is None:
         row["status"] = Status.TIMEOUT
         row["message"] = f"killed after {point.timeout_s:g} s, in stage: {stage}"

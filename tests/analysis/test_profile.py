@@ -20,12 +20,20 @@ def test_a_profile_is_the_share_of_matrices_near_the_fastest():
     excluded = speedups({"c": 1.0}, [5], flags="faster_than_roofline")
     excluded += [synthetic.row(variant="c", N=n, status="unavailable") for n in range(6, 21)]
     actual = ranking.profile(ranked(ROWS))
-    assert [ranking.within(actual["a"], percent) for percent in (0, 49, 51)] == [0.75, 0.75, 1]
-    assert [ranking.within(actual["b"], percent) for percent in (0, 1.9, 2.1)] == [0.25, 0.25, 1]
+    assert [ranking.share_within(actual["a"], percent) for percent in (0, 49, 51)] == [
+        0.75,
+        0.75,
+        1,
+    ]
+    assert [ranking.share_within(actual["b"], percent) for percent in (0, 1.9, 2.1)] == [
+        0.25,
+        0.25,
+        1,
+    ]
     actual = ranking.profile(ranked([*ROWS, *failed, *alone, *third, *excluded]))
     assert len(actual) == 20  # not the matrix without a competitor
-    assert ranking.within(actual["c"], 3) == 0.25
-    assert ranking.within(actual["a"], 1000) == 1
+    assert ranking.share_within(actual["c"], 3) == 0.25
+    assert ranking.share_within(actual["a"], 1000) == 1
 
 
 def test_the_figure_has_a_curve_for_each_variant_but_torch_as_a_control(tables):

@@ -135,7 +135,7 @@ def test_a_recorded_kernel_does_not_differ_from_the_same_kernel_under_another_na
     pairs = [map(stats.estimate, pair.to_dict("records")) for _, pair in groups if len(pair) == 2]
     p = [first.over(second).p_beyond() for first, second in pairs]
     assert len(p) >= 20
-    assert np.mean(np.array(p) <= stats.LEVEL) <= stats.LEVEL
+    assert np.mean(np.array(p) <= stats.ALPHA) <= stats.ALPHA
 
 
 def test_replicates_count_with_their_own_variance():

@@ -181,14 +181,6 @@ def test_a_size_names_who_was_timed_and_who_was_not_and_why():
     assert not any(name in absent for name in ("frontier", "triton_row", "torch_softmax"))
 
 
-def test_a_sweep_shows_the_winner_that_another_sweep_has_timed():
-    frames = [frame_of(with_speedups({"b": 1.5, TORCH: 1.0}), "one")]
-    frames.append(frame_of(with_speedups(USUAL), "two"))
-    table = ranking.by_sweep(ranking.rank_variants(pd.concat(frames, ignore_index=True)))
-    first = table[table["rank"] == 1]
-    assert first[["sweep", "variant"]].to_numpy().tolist() == [["one", "a"], ["two", "a"]]
-
-
 def test_the_summary_the_page_and_the_map_name_the_same_winner(tables, tmp_path):
     """One sweep on two boards: that with most rows has no rival of torch, and the other one has."""
     rows = with_speedups({"torch_jit": 0.4, "torch_naive": 0.3, TORCH: 1.0})

@@ -22,10 +22,10 @@ def exclusive_gpu_memory(tmp_path_factory):
 def no_kernel_fails_in_silence():
     """Fail where the drop-in took another route than it should have: its results look the same."""
     yield
-    if operation := sys.modules.get("kernels.dropin.operation"):
-        failed = operation._warned.copy()
-        operation._warned.clear()
-        operation._failed.clear()
+    if library_function := sys.modules.get("kernels.dropin.library_function"):
+        failed = library_function._warned.copy()
+        library_function._warned.clear()
+        library_function._failed.clear()
         assert not failed
 
 
@@ -53,22 +53,22 @@ def emulated(tmp_path_factory):
 
 @pytest.fixture
 def launches(device, monkeypatch):
-    """List (name of the operation, addresses of its inputs and output, …) of each launch.
+    """List (name of the function, addresses of its inputs and output, …) of each launch.
 
     A launch that is made anew is noted with its sizes. Tensors are not kept, because
     torch.compile's CUDA graphs refuse to run where a tensor of theirs lives on.
     Without a GPU the drop-in takes tensors of the CPU here, for Triton's interpreter, and
     ``replace_torch`` the operators of the CPU.
     """
-    from kernels.dropin import api, eligible, operation, replace
+    from kernels.dropin import api, eligible, library_function, replace
     from kernels.dropin.functions import FUNCTIONS
 
     monkeypatch.setattr(replace, "BACKEND", device.type.upper())
     if device.type == "cpu":
         monkeypatch.setattr(eligible, "on_usable_device", lambda x: x.device.type == "cpu")
-        for module in (api, operation):
+        for module in (api, library_function):
             monkeypatch.setattr(module, "current_device", lambda: -1)
-    made, launch = [], operation.Operation._first_that_works
+    made, launch = [], library_function.LibraryFunction._first_that_works
 
     def note_and_launch(self, call):
         tensors = *call.inputs, call.out
@@ -89,7 +89,7 @@ def launches(device, monkeypatch):
 
             super().__setitem__(key, known_launch._replace(repeat=note_and_repeat))
 
-    monkeypatch.setattr(operation.Operation, "_first_that_works", note_and_launch)
+    monkeypatch.setattr(library_function.LibraryFunction, "_first_that_works", note_and_launch)
     for function in FUNCTIONS:
         for declared in (function, function.gradient):
             monkeypatch.setattr(declared, "known_launches", Known(declared.name))

@@ -105,14 +105,16 @@ def test_the_batch_never_chooses_the_kernel(dtype):
             assert [p.kernel for p in plans[:2]] == [p.kernel for p in plans[2:]]
 
 
-@pytest.mark.parametrize(("capability", "max_cluster"), [((8, 0), 1), ((9, 0), 16), ((12, 0), 8)])
-def test_a_gpu_gets_no_larger_clusters_than_it_has(capability, max_cluster):
+@pytest.mark.parametrize(
+    ("capability", "max_cluster_blocks"), [((8, 0), 1), ((9, 0), 16), ((12, 0), 8)]
+)
+def test_a_gpu_gets_no_larger_clusters_than_it_has(capability, max_cluster_blocks):
     gpu = H200._replace(name="another", capability=capability)
     configs = [f"frontier_rows__{config}" for config in kernels.configs("frontier_rows")]
     lengths = 8320, 32768, 131072, 262144, 2**20
     for name, cols in itertools.product(("frontier", *configs), lengths):
         for plan in kernels.load(name).module.plan(problem(cols, gpu=gpu)):
-            assert plan.cluster <= max_cluster
+            assert plan.cluster <= max_cluster_blocks
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)

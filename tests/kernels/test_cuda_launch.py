@@ -84,7 +84,7 @@ def test_the_block_is_the_largest_that_costs_no_resident_block(cols, device, mon
     assert compiled_stats.cuda_columns() == {}
     variant = kernels.load("cuda_oneflow_smem")
     variant.softmax(torch.randn(8, cols, device=device))
-    (loaded,) = launch.launched()
+    (loaded,) = launch.cached_launches()
     problem = launch.Problem(torch.float32, 8, cols, 4, False, launch.gpu_info(device))
     plans = variant.module.plan(problem)
     resident = {plan.threads: launch._resident(launch._load(plan, 0), plan) for plan in plans}

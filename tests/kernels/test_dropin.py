@@ -11,8 +11,6 @@ import torch
 import kernels
 from kernels.dropin import routes
 from kernels.dropin.functions import FUNCTIONS
-from kernels.dropin.operation import Operation, Route
-from kernels.dropin.operators import declare
 from tests.kernels.helpers.dropin import OPS, assert_right
 from tests.processes import run_code
 
@@ -271,66 +269,3 @@ def test_a_launch_in_triton_is_known_too(dim, launches, device, monkeypatch):
         assert_right(y.detach(), x.detach().to(out_dtype), dim, "softmax")
     sizes = [len(noted) > 4 for noted in launches]  # sizes of a launch that was made anew
     assert sizes == [True, True, False, False] * 3
-
-
-def logsumexp_in_torch(call):
-    """A route: it writes the output, and returns what repeats it."""
-    out, (x,), outer, n, inner, _ = call
-
-    def write(out, x):
-        out.copy_(torch.logsumexp(x.reshape(outer, n, inner), 1).view(out.shape))
-        return out
-
-    write(out, x)
-    return lambda allocate, again: lambda x: write(allocate(), x)
-
-
-def gradient_in_torch(call):
-    dx, (x, g, y), outer, n, inner, _ = call
-    g, y = (t.view(outer, 1, inner) for t in (g, y))
-    dx.copy_((g * (x.view(outer, n, inner) - y).exp()).view(dx.shape))
-    return lambda allocate, again: again  # computes anew
-
-
-@pytest.fixture(scope="module")
-def logsumexp():
-    """A function of another form: one value for each row, and a gradient that needs x, too."""
-    gradient = Operation(
-        name="test_logsumexp_backward",
-        inputs=("x", "g", "y"),
-        output="dx",
-        routes=(Route("torch", gradient_in_torch),),
-        torch_function=None,
-        narrows=True,
-        per_row=frozenset({"g", "y"}),
-    )
-    function = Operation(
-        name="test_logsumexp",
-        inputs=("x",),
-        output="y",
-        routes=(Route("torch", logsumexp_in_torch),),
-        torch_function=None,
-        narrows=False,
-        per_row=frozenset({"y"}),
-        gradient=gradient,
-    )
-    declare(function)
-    return function
-
-
-@pytest.mark.parametrize("dim", [0, 1, 2])
-def test_a_function_of_another_form_is_one_declaration(dim, logsumexp, launches, device):
-    """torch differentiates, maps and compiles it; its launches are known."""
-    x = torch.randn(4, 5, 6, device=device)
-    f, expected = logsumexp.operator, torch.logsumexp(x, dim)
-    for _ in range(2):
-        torch.testing.assert_close(f(x, dim, None), expected)
-    assert len(launches) == 1, "the second launch is not known"
-    mapped = torch.func.vmap(lambda a: f(a, 0, None), in_dims=1)(x)
-    torch.testing.assert_close(mapped, torch.logsumexp(x.movedim(1, 0), 1))
-    compiled = torch.compile(lambda a: f(a, dim, None).cos(), fullgraph=True, backend="aot_eager")
-    for call in (lambda a: f(a, dim, None).cos(), compiled):
-        ours, torchs = (x.clone().requires_grad_() for _ in range(2))
-        call(ours).sum().backward()
-        torch.logsumexp(torchs, dim).cos().sum().backward()
-        torch.testing.assert_close(ours.grad, torchs.grad)

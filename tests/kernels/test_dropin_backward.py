@@ -9,7 +9,7 @@ import torch
 import kernels
 from kernels.dropin import routes
 from kernels.dropin.functions import FUNCTIONS
-from kernels.dropin.operation import Call
+from kernels.dropin.library_function import Call
 from kernels.frontier.backward import cuda_backward, triton_backward
 
 SOFTMAX, _ = FUNCTIONS

@@ -8,7 +8,7 @@ from triton.runtime import interpreter
 import kernels
 from kernels.dropin import routes, triton_columns
 from kernels.dropin.functions import FUNCTIONS
-from kernels.dropin.operation import Call
+from kernels.dropin.library_function import Call
 from tests.kernels.helpers.dropin import OPS, assert_gradient, assert_right, kinds
 
 # One tile; tiles, the last not full; chunks, the last not full, which are shorter here.

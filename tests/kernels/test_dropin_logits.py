@@ -182,7 +182,7 @@ def test_derivatives_where_kernels_launch():
 def test_operators_are_what_torch_expects():
     x, index = drawn(3, 20)
     x.requires_grad_()
-    options = computed.Options("TokenLogProbEntropy")
+    options = computed.RowOptions("TokenLogProbEntropy")
     arguments = x, index[:, None], None, torch.ones(3, dtype=torch.bool)
     torch.library.opcheck(computed.row_values, (*arguments, *options))
 

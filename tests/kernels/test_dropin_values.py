@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import kernels
-from kernels.dropin.operation import can_count
+from kernels.dropin.library_function import fits_index_range
 from tests.kernels.helpers.dropin import (
     OPS,
     assert_gradient,
@@ -183,4 +183,4 @@ def test_a_result_that_was_changed_is_noticed(launches, device):
     ],
 )
 def test_sizes_that_a_kernel_cannot_count_are_torchs(numel, n, takes):
-    assert can_count(numel, n) == takes
+    assert fits_index_range(numel, n) == takes

@@ -10,7 +10,7 @@ from cuda.bindings import driver
 
 import kernels
 from kernels.cuda import grid_workspace, launch, submit
-from kernels.dropin import operation, routes
+from kernels.dropin import library_function, routes
 from kernels.dropin.functions import FUNCTIONS
 from tests.kernels.helpers.dropin import OPS, assert_gradient, assert_right
 from tests.marks import slow
@@ -22,10 +22,10 @@ CAUSE = "the driver is too old for this binary"
 @pytest.fixture
 def warnings(caplog):
     """The warnings of the drop-in; what failed is forgotten at the end."""
-    caplog.set_level(logging.WARNING, operation.logger.name)
+    caplog.set_level(logging.WARNING, library_function.logger.name)
     yield lambda: [record.getMessage() for record in caplog.records]
-    operation._warned.clear()
-    operation._failed.clear()
+    library_function._warned.clear()
+    library_function._failed.clear()
 
 
 def answers(
@@ -189,7 +189,7 @@ def test_a_failure_at_any_step_on_a_gpu(
     # the backward in CUDA C++ needs rows that a cluster holds
     x = torch.randn(3, SPREAD if step in OF_WORKSPACES else 100_001, device=device)
     answers("softmax", x, "function")  # code that Triton and torch compile is not the subject
-    operation._failed.clear()
+    library_function._failed.clear()
     forget_launches()
     launch._loaded.clear()
     for kept in (grid_workspace._addresses, grid_workspace._free):

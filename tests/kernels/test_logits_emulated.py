@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kernels.cuda.plan import Problem
-from kernels.logits import Options, RowTensors, launch
+from kernels.logits import RowOptions, RowTensors, launch
 from tests.marks import slow
 
 MAY_BE_OFF = 4e-7  # relative error of values in float32
@@ -54,13 +54,13 @@ def exact(x: torch.Tensor, index: torch.Tensor, temperature=1.0):
     return (top + log_sum)[:, 0], log_p.gather(1, index), entropy
 
 
-def values(x, index, op="TokenLogProbEntropy", temperature=1.0, kept=None, **options):
+def values(x, index, op="TokenLogProbEntropy", temperature=1.0, row_mask=None, **options):
     rows, by_row = len(x), isinstance(temperature, torch.Tensor)
     first = torch.full((rows, index.shape[1]), torch.nan)
     second, sums = torch.full((rows,), torch.nan), torch.full((3, rows), torch.nan)
     tensors = RowTensors(x, None if op == "LogSumExp" else index)
-    tensors = tensors._replace(temperature=temperature if by_row else None, kept=kept)
-    options = Options(op, 1.0 if by_row else temperature, **options)
+    tensors = tensors._replace(temperature=temperature if by_row else None, row_mask=row_mask)
+    options = RowOptions(op, 1.0 if by_row else temperature, **options)
     launch.forward(options, tensors, first, second, sums)
     return first, second, sums
 
@@ -123,7 +123,7 @@ def test_rows_of_any_shape_and_stride(rows, cols, beyond, before, dtype, emulate
     if launch.fits_in_registers("CrossEntropy", dtype, cols, -1):
         once, dx = torch.full((rows,), torch.nan), torch.full_like(drawn_x, torch.nan)
         tensors = RowTensors(x, index)
-        launch.forward_and_backward(Options("CrossEntropy"), tensors, once, dx)
+        launch.forward_and_backward(RowOptions("CrossEntropy"), tensors, once, dx)
         assert torch.equal(once, loss[:, 0])
         right = torch.softmax(x.double(), 1)
         right.scatter_add_(1, index, -torch.ones_like(log_prob))
@@ -206,11 +206,11 @@ def test_a_row_that_is_not_kept_is_zero_and_not_used(cols, emulated_logits):
     x, index = drawn(3, cols, torch.float32)
     x[1], index[1] = torch.nan, 2**50
     kept = torch.tensor([True, False, True])
-    first, entropy, sums = values(x, index, kept=kept)
+    first, entropy, sums = values(x, index, row_mask=kept)
     assert first[1] == entropy[1] == 0
     assert (first[[0, 2]] < 0).all()
     g, dx = torch.ones(3, 1), torch.full_like(x, torch.nan)
-    launch.backward(Options("TokenLogProb"), RowTensors(x, index, kept=kept), dx, g, sums)
+    launch.backward(RowOptions("TokenLogProb"), RowTensors(x, index, row_mask=kept), dx, g, sums)
     assert (dx[1] == 0).all()
     assert dx[[0, 2]].isfinite().all()
 
@@ -248,7 +248,7 @@ def test_gradients(cols, dtype, may_be_off, emulated_logits):
         _, entropies, sums = values(x, index, **settings)
         dx = torch.full_like(x, torch.nan)
         of_entropy = (h, entropies) if entropy_too else None
-        options = Options("TokenLogProb", 0.7)
+        options = RowOptions("TokenLogProb", 0.7)
         launch.backward(options, RowTensors(x, index), dx, g, sums, of_entropy=of_entropy)
         scale = expected.abs().amax(1, keepdim=True)
         assert ((dx - expected).abs() / scale).max() < may_be_off
@@ -270,7 +270,7 @@ def test_loss_and_its_gradient(in_place, emulated_logits):
     loss, _, sums = values(x, target, "SmoothedCrossEntropy", **settings)
     torch.testing.assert_close(loss[:, 0].double(), expected.detach(), rtol=1e-6, atol=1e-6)
     dx = x if in_place else torch.full_like(x, torch.nan)
-    launch.backward(Options("CrossEntropy", **settings), RowTensors(x, target), dx, g, sums)
+    launch.backward(RowOptions("CrossEntropy", **settings), RowTensors(x, target), dx, g, sums)
     torch.testing.assert_close(dx.double(), gradient, rtol=1e-5, atol=1e-7)
 
 
@@ -295,7 +295,7 @@ def test_loss_and_gradient_in_one_pass_are_those_of_two(cols, dtype, in_place, e
     target[2], x[3, target[3]], x[4, 7 : cols // 2] = -100, 50.0, -torch.inf
     for operation, smoothing in (("CrossEntropy", 0.0), ("SmoothedCrossEntropy", 0.1)):
         settings = {"ignore_index": -100, "label_smoothing": smoothing, "z_loss": 0.01}
-        options = Options(operation, **settings)
+        options = RowOptions(operation, **settings)
         loss, _, sums = values(x, target, operation, **settings)
         tensors, scale = RowTensors(x, target), torch.tensor(0.25)
         dx = torch.full_like(x, torch.nan)
@@ -316,7 +316,7 @@ def test_the_gradient_of_a_sure_token_keeps_its_digits(emulated_logits):
     _, log_prob, _ = exact(x, index)
     _, _, sums = values(x, index)
     dx = torch.empty_like(x)
-    launch.backward(Options("TokenLogProb"), RowTensors(x, index), dx, torch.ones(1, 1), sums)
+    launch.backward(RowOptions("TokenLogProb"), RowTensors(x, index), dx, torch.ones(1, 1), sums)
     expected = -torch.expm1(log_prob)[0, 0]
     torch.testing.assert_close(dx[0, index[0, 0]].double(), expected, rtol=1e-6, atol=0)
 

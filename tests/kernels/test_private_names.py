@@ -23,15 +23,15 @@ def check(name):
         delattr(owner, last)
     import kernels
     from kernels.cuda import submit
-    from kernels.dropin import api, eligible, operation
+    from kernels.dropin import api, eligible, library_function
     if there is not None and last != "_current_level":  # read at each call
         setattr(owner, last, there)  # torch needs it
-    made, launch = [], operation.Operation._first_that_works
-    operation.Operation._first_that_works = lambda self, call: (
+    made, launch = [], library_function.LibraryFunction._first_that_works
+    library_function.LibraryFunction._first_that_works = lambda self, call: (
         made.append(self.name) or launch(self, call)
     )
     eligible.on_usable_device = lambda x: True
-    api.current_device = operation.current_device = lambda: -1
+    api.current_device = library_function.current_device = lambda: -1
     x = torch.randn(3, 5)
     for op in ("softmax", "log_softmax"):
         made.clear()

@@ -11,7 +11,7 @@ import torch
 import kernels
 import operations
 from kernels.registry import dependencies, discover
-from measure.errors import BadPoint
+from measure.errors import PointError
 from measure.point import Point
 from tests.kernels.helpers.variants import forget, loaded
 from tests.processes import run_code
@@ -132,16 +132,16 @@ def test_the_functions_of_a_file_are_read_from_its_text(folder):
 
 def test_two_files_of_one_name_or_a_bad_name_are_refused(folder, write):
     kernels.add_variant(write("mine.py"))
-    with pytest.raises(kernels.BadKernel, match="has the same name; rename one of them"):
+    with pytest.raises(kernels.KernelFileError, match="has the same name; rename one of them"):
         kernels.add_variant(write("other/mine.py"))
     (folder / "deeper").mkdir()
     for path in (folder / "a.py", folder / "deeper" / "a.py"):
         path.write_text("", encoding="utf-8")
     discover._files.cache_clear()
-    with pytest.raises(kernels.BadKernel, match=r"two kernels are named 'a'.*rename one"):
+    with pytest.raises(kernels.KernelFileError, match=r"two kernels are named 'a'.*rename one"):
         kernels.names()
     path.rename(folder / "a__b.py")
-    with pytest.raises(kernels.BadKernel, match=r"a__b.py: two underscores.*rename the file"):
+    with pytest.raises(kernels.KernelFileError, match=r"a__b.py: two underscores.*rename the file"):
         kernels.names()
 
 
@@ -181,7 +181,7 @@ WRONG_TYPES = ["CONFIGS = tuple('ab')", "CONFIGS = 5", "CONFIGS = 'w4'", "CONFIG
 @pytest.mark.parametrize("line", [*WRONG_TYPES, "ON_REQUEST = 'no'"])
 def test_a_constant_of_the_wrong_type_is_refused(write, line):
     path = write("mine.py", f"{line}\n{KERNEL}")
-    with pytest.raises(kernels.BadKernel) as caught:
+    with pytest.raises(kernels.KernelFileError) as caught:
         kernels.add_variant(path)
     allowed = "('w4', 'w8')" if "CONFIGS" in line else "True"
     assert str(caught.value) == f"{path}: {line}: it must be a literal, such as {allowed}"
@@ -199,9 +199,9 @@ def test_a_file_that_cannot_be_a_variant_is_refused(write):
         path = write(name)
         if name == "absent.py":
             path.unlink()
-        with pytest.raises(kernels.BadKernel, match=words):
+        with pytest.raises(kernels.KernelFileError, match=words):
             kernels.add_variant(path)
-        with pytest.raises(BadPoint, match=words):
+        with pytest.raises(PointError, match=words):
             Point("cpu", variant=path.stem, dtype="float32", M=4, N=8, files=(str(path),))
 
 

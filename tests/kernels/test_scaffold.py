@@ -77,7 +77,7 @@ def test_the_list_has_every_kernel_and_needs_no_torch():
     lines = run_code(code).splitlines()
     assert set(kernels.names()) <= set(lines)
     place = lines.index("triton_row")
-    assert lines[place + 1].startswith("  Give each row a program")
+    assert lines[place + 1].startswith("  One program and one block per row")
     assert lines[place + 2] == "  log_softmax softmax; torch triton"
 
 

@@ -17,7 +17,12 @@ ASK += f"print(json.dumps([of(variant, 'softmax') for variant in {TWO}]))"
 # Files that a point loads beside its variant: a replaced text, and whose fingerprint it changes.
 EDITS = [
     ("kernels/cuda/launch.py", "def _blocks(", "def _blocks(edited=0, *, ", TWO),
-    ("kernels/contract.py", "def max_cluster(", "EDITED = 1\n\n\ndef max_cluster(", TWO),
+    (
+        "kernels/contract.py",
+        "def max_cluster_blocks(",
+        "EDITED = 1\n\n\ndef max_cluster_blocks(",
+        TWO,
+    ),
     ("kernels/registry/discover.py", "def load(", "EDITED = 1\n\n\ndef load(", TWO),
     ("kernels/cuda/include/vec.cuh", "#pragma once", "#pragma once\n#define EDITED", TWO),
     ("kernels/cuda/include/cluster.cuh", "#pragma once", "#pragma once\nint edited;", TWO[:1]),

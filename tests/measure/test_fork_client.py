@@ -108,7 +108,7 @@ raise RuntimeError(f"{{of}} {{os.environ['TMPDIR']}} {{os.getcwd()}} {{missing}}
 
 def test_a_process_that_has_opened_the_driver_cannot_be_forked(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "torch", None)  # it may have a context
-    monkeypatch.setattr(fork_server, "DRIVER", str(tmp_path / "nvidia"))
+    monkeypatch.setattr(fork_server, "DEVICE_FILE_PREFIX", str(tmp_path / "nvidia"))
     with (tmp_path / "nvidiactl").open("w", encoding="utf-8"):
         assert "the driver is in use" in fork_server.why_not_forkable()
 

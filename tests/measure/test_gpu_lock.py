@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from measure.device import gpu_lock, gpus
-from measure.errors import NoRow
+from measure.errors import NoRowError
 from measure.process import fork_client, run_point
 from tests.bench import point
 
@@ -84,7 +84,7 @@ def test_a_lock_file_that_was_cleaned_away_locks_nobody_out_for_ever(path):
 def test_a_link_in_place_of_a_lock_file_is_refused(path, tmp_path):
     (tmp_path / "target").touch()
     path.symlink_to(tmp_path / "target")
-    with pytest.raises(NoRow, match="remove the file"):
+    with pytest.raises(NoRowError, match="remove the file"):
         is_free(path)
 
 
@@ -95,7 +95,7 @@ def test_a_file_that_cannot_be_locked_is_no_row_and_is_closed(path, monkeypatch)
 
     opened = []
     monkeypatch.setattr(gpu_lock.fcntl, "flock", fails)
-    with pytest.raises(NoRow, match="No locks available"):
+    with pytest.raises(NoRowError, match="No locks available"):
         is_free(path)
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(opened[0])
@@ -117,9 +117,9 @@ def test_a_worker_sees_the_gpu_that_is_held_for_it(path, monkeypatch):
     def run_worker(point, folder, lock, *_):
         assert not is_free(path)
         seen = fork_client.environment_of(point, lock)["CUDA_VISIBLE_DEVICES"]
-        raise NoRow(f"it sees {seen}")
+        raise NoRowError(f"it sees {seen}")
 
     monkeypatch.setattr(run_point.gpus, "visible_gpus", lambda: GPUS[:1])
     monkeypatch.setattr(run_point.fork_client, "run_worker", run_worker)
-    with pytest.raises(NoRow, match="it sees GPU-aaaa"):
+    with pytest.raises(NoRowError, match="it sees GPU-aaaa"):
         run_point.measure_point(point(gpu="h200"))

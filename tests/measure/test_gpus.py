@@ -7,7 +7,7 @@ from importlib.machinery import ModuleSpec
 import pytest
 
 from measure.device import gpus
-from measure.errors import BadPoint
+from measure.errors import PointError
 from tests.measure import nvml
 
 
@@ -92,8 +92,8 @@ def test_a_driver_or_a_board_that_fails_is_no_gpu(monkeypatch, fake_nvml):
 def test_without_the_package_a_machine_with_a_driver_is_not_taken_for_a_cpu(monkeypatch, tmp_path):
     monkeypatch.setattr(gpus.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(gpus, "visible_slugs", list)
-    monkeypatch.setattr(gpus, "DRIVER", tmp_path)
-    with pytest.raises(BadPoint, match="pip install nvidia-ml-py"):
+    monkeypatch.setattr(gpus, "CONTROL_DEVICE", tmp_path)
+    with pytest.raises(PointError, match="pip install nvidia-ml-py"):
         gpus.resolve("auto")
-    monkeypatch.setattr(gpus, "DRIVER", tmp_path / "none")
+    monkeypatch.setattr(gpus, "CONTROL_DEVICE", tmp_path / "none")
     assert gpus.resolve("auto") == "cpu"

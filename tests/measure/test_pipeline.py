@@ -6,7 +6,7 @@ import pytest
 
 from measure import journal, pipeline
 from measure.clock import controls
-from measure.errors import NoRow
+from measure.errors import NoRowError
 from tests.bench import point
 
 
@@ -17,7 +17,7 @@ def broken(*_):
 def test_an_error_of_a_control_is_not_blamed_on_the_kernel(monkeypatch, tmp_path):
     monkeypatch.setitem(controls.HOST_ROOFLINES, "copy", broken)
     words = "the pipeline is at fault: recording the controls: ZeroDivisionError: not today"
-    with pytest.raises(NoRow, match=words):
+    with pytest.raises(NoRowError, match=words):
         pipeline.measure(point(blocks=6), journal.Journal(tmp_path))
 
 

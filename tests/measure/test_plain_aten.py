@@ -8,7 +8,7 @@ import torch
 import operations
 from measure.check import plain_aten
 from measure.device.opened import open_device
-from measure.errors import NoRow
+from measure.errors import NoRowError
 from tests.processes import run_code
 
 OVERRIDDEN = """
@@ -66,7 +66,9 @@ def test_another_replacement_of_the_baseline_gives_no_row(key):
     library = torch.library.Library("aten", "IMPL", key)
     library.impl("_softmax_backward_data.out", lambda *_, grad_input: grad_input)
     try:
-        with pytest.raises(NoRow, match=r"aten::_softmax_backward_data.out .*test_plain_aten\.py"):
+        with pytest.raises(
+            NoRowError, match=r"aten::_softmax_backward_data.out .*test_plain_aten\.py"
+        ):
             plain_aten.columns(open_device("cpu"), operations.load("softmax_backward"))
     finally:
         library._destroy()

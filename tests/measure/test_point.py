@@ -4,7 +4,7 @@ import pytest
 
 from measure import __main__ as command_line
 from measure.device import gpus
-from measure.errors import BadPoint
+from measure.errors import PointError
 from tests.bench import point
 
 
@@ -27,7 +27,7 @@ from tests.bench import point
     ],
 )
 def test_a_bad_point_says_what_is_wrong(change, words):
-    with pytest.raises(BadPoint) as caught:
+    with pytest.raises(PointError) as caught:
         point(**change)
     assert words in str(caught.value)
 

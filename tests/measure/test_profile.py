@@ -83,7 +83,7 @@ def test_the_range_of_the_profiler_has_one_call_after_the_compiler_has_run(monke
 )
 def test_a_profiler_that_fails_is_quoted(with_ncu, tmp_path, script, why):
     with_ncu(script)
-    with pytest.raises(profile.NoProfile, match=why):
+    with pytest.raises(profile.ProfileError, match=why):
         profile.write_profile(point(), tmp_path / "x.ncu-rep")
 
 

@@ -70,10 +70,10 @@ def test_the_row_of_other_code_packages_or_switches_is_not_taken():
     current = fingerprint.fingerprint("torch_softmax", "softmax")
     first = dict.fromkeys(row.COLUMNS) | {"op": "softmax", "variant": "torch_softmax"}
     first |= {"gpu": "cpu", "status": "ok", "switches": provenance.switches(is_cpu=True)}
-    assert replicate.reusable(first | {"fingerprint": current})
-    assert replicate.reusable(first | {"fingerprint": f"{current}_2"})
+    assert replicate.first_replicate_to_reuse(first | {"fingerprint": current})
+    assert replicate.first_replicate_to_reuse(first | {"fingerprint": f"{current}_2"})
     for change in ({"fingerprint": "7"}, {"fingerprint": current, "switches": "PYTORCH_JIT=0"}):
-        assert replicate.reusable(first | change) is None
+        assert replicate.first_replicate_to_reuse(first | change) is None
 
 
 def test_a_row_names_the_versions_of_what_the_variant_imports(monkeypatch):

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from measure.errors import NoRow
+from measure.errors import NoRowError
 from measure.process import run_point
 from tests.bench import point
 
@@ -30,7 +30,7 @@ def test_an_early_end_is_a_status(tmp_path, returncode, kills, status, words):
 
 
 def test_before_the_device_is_open_an_end_is_no_row(tmp_path):
-    with pytest.raises(NoRow, match="exit code 1"):
+    with pytest.raises(NoRowError, match="exit code 1"):
         run_point._row_of_worker(POINT, tmp_path, 1, 0)
 
 
@@ -40,7 +40,7 @@ def test_what_keeps_a_point_from_starting_is_told(monkeypatch):
         raise FileNotFoundError(2, "No such file or directory", "gone")
 
     monkeypatch.setattr(run_point.fork_client, "run_worker", fails)
-    with pytest.raises(NoRow, match=r"the point could not be started: .*'gone'"):
+    with pytest.raises(NoRowError, match=r"the point could not be started: .*'gone'"):
         run_point.measure_point(POINT)
 
 

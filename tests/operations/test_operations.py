@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import operations
-from measure.errors import BadPoint
+from measure.errors import PointError
 from measure.inputs import draw_operand
 from measure.point import Point
 from tests.processes import run_code
@@ -97,9 +97,9 @@ def test_a_file_from_elsewhere_is_an_operation_with_any_operands(weighted_sum):
 def test_a_file_that_cannot_be_an_operation_is_refused(name, words, folder):
     if name != "absent.py":
         (folder / name).write_text(WEIGHTED_SUM, encoding="utf-8")
-    with pytest.raises(operations.BadOperation, match=words):
+    with pytest.raises(operations.OperationFileError, match=words):
         operations.add(folder / name)
-    with pytest.raises(BadPoint, match=words):
+    with pytest.raises(PointError, match=words):
         Point("cpu", "float32", 2, 2, "torch_softmax", operation_files=[folder / name])
 
 
@@ -117,14 +117,14 @@ def test_a_file_that_cannot_be_an_operation_is_refused(name, words, folder):
 def test_what_an_operation_cannot_be_is_said(old, new, words, folder):
     path = folder / "wrong.py"
     path.write_text(WEIGHTED_SUM.replace(old, new), encoding="utf-8")
-    with pytest.raises(operations.BadOperation, match=words):
+    with pytest.raises(operations.OperationFileError, match=words):
         operations.load(operations.add(path))
 
 
 def test_a_file_without_an_operation_is_named(folder):
     (folder / "empty.py").write_text("OPERATION = 1\n", encoding="utf-8")
     name = operations.add(folder / "empty.py")
-    with pytest.raises(operations.BadOperation, match=r"empty\.py defines no OPERATION"):
+    with pytest.raises(operations.OperationFileError, match=r"empty\.py defines no OPERATION"):
         operations.load(name)
 
 

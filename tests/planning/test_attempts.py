@@ -51,6 +51,6 @@ def test_an_allocation_that_starts_again_finds_the_attempt_of_its_plan(write):
     write(1, "out_of_memory", attempt="_2")
     (point,) = expand(shapes=[{"M": 4, "N": 8}], variants=["triton_row"])
     names = [
-        points.row_path(attempt).split(".")[1] for attempt in [*attempts.earlier(point), point]
+        points.row_path(attempt).split(".")[1] for attempt in [*attempts.previous(point), point]
     ]
     assert names == [BASE, f"{BASE}_2", f"{BASE}_3"]

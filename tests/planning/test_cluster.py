@@ -19,20 +19,26 @@ TABLE = {"a100": {"gres": "gpu:a100:1", "points": 5}, "h200": {"gres": "gpu:1", 
 
 def test_the_table_is_that_of_the_profile_in_use(tmp_path, monkeypatch):
     mine = tmp_path / "mine"
-    for default in (None, "mine"):
-        for words, name in (("--workflow-profile a", "a"), ("--profile=b", "b"), ("", default)):
+    for default in ([], ["mine"]):
+        for words, names in (
+            ("--workflow-profile a", ["a", *default]),
+            ("--profile=b", ["b"]),
+            ("--workflow-profile a --profile b", ["a", "b"]),
+            ("", default),
+        ):
             monkeypatch.setattr("sys.argv", ["snakemake", "-n", *words.split()])
-            assert internals.named_profile() == name
+            assert internals.named_profiles() == names
         monkeypatch.setenv("SNAKEMAKE_PROFILE", "mine")
-    assert cluster.profile_with_table(None, ROOT) is None
-    assert cluster.profile_with_table("default", ROOT) is None
+    assert cluster.profile_with_table([], ROOT) is None
+    assert cluster.profile_with_table(["default"], ROOT) is None
     mine.mkdir()
     (mine / "profile.yaml").write_text("jobs: 2\nexecutor: slurm\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"mine has no gpus\.yaml.*copy .*profiles/slurm"):
-        cluster.profile_with_table(str(mine), ROOT)
+        cluster.profile_with_table([str(mine)], ROOT)
     (mine / "gpus.yaml").touch()
-    assert cluster.profile_with_table(str(mine), ROOT) == str(mine)
-    assert Path(cluster.profile_with_table("slurm", ROOT)).samefile(ROOT / "profiles/slurm")
+    assert cluster.profile_with_table([str(mine)], ROOT) == str(mine)
+    assert cluster.profile_with_table(["default", str(mine)], ROOT) == str(mine)
+    assert Path(cluster.profile_with_table(["slurm"], ROOT)).samefile(ROOT / "profiles/slurm")
 
 
 def test_a_gpu_that_the_table_lacks_is_refused():

@@ -88,9 +88,11 @@ rule mine:
 
 
 def test_another_workflow_uses_the_rules_as_a_module(tmp_path):
-    """With its own config, which gives the keys that it changes."""
+    """With its own config, which gives the keys that it changes, also within a table."""
     (tmp_path / "Snakefile").write_text(MODULE.format(root=ROOT), encoding="utf-8")
-    (tmp_path / "mine.yaml").write_text(yaml.safe_dump({"bench": TINY}), encoding="utf-8")
+    (tmp_path / "mine.yaml").write_text(
+        yaml.safe_dump({"bench": TINY | {"cpu": {"max_elements": 10**6}}}), encoding="utf-8"
+    )
     jobs = Runner(tmp_path).jobs("--configfile", "mine.yaml")
     assert jobs["bench_point"] == 8
     assert jobs["bench_report"] == jobs["mine"] == 1

@@ -3,9 +3,11 @@
 
 
 onsuccess:
-    if os.path.exists(f"{MADE}/report.html"):
-        figures = f"    Figures: {MADE}/figures/" * os.path.exists(f"{MADE}/figures")
-        logger.info(f"Report: {MADE}/report.html (for a browser), {MADE}/report.md{figures}")
+    if os.path.exists(f"{RESULTS}/report.html"):
+        figures = f"    Figures: {RESULTS}/figures/" * os.path.exists(f"{RESULTS}/figures")
+        logger.info(
+            f"Report: {RESULTS}/report.html (for a browser), {RESULTS}/report.md{figures}"
+        )
 
 
 localrules:
@@ -48,9 +50,9 @@ rule collect:
         merged=expand("results/measurements/{gpu}.csv", gpu=POINTS),
         recorded=RECORDED,
     output:
-        f"{MADE}/measurements.csv",
+        f"{RESULTS}/measurements.csv",
     log:
-        f"{MADE}/logs/collect.log",
+        f"{RESULTS}/logs/collect.log",
     conda:
         conda_env("workflow/envs/analysis.yml")
     params:
@@ -68,11 +70,11 @@ rule collect:
 rule summary:
     """Rank the variants of every matrix."""
     input:
-        f"{MADE}/measurements.csv",
+        f"{RESULTS}/measurements.csv",
     output:
-        in_report(f"{MADE}/summary.csv", "summary", "Tables", table="summary"),
+        report_output(f"{RESULTS}/summary.csv", "summary", "Tables", table="summary"),
     log:
-        f"{MADE}/logs/summary.log",
+        f"{RESULTS}/logs/summary.log",
     conda:
         conda_env("workflow/envs/analysis.yml")
     params:
@@ -86,12 +88,12 @@ rule summary:
 rule claims:
     """Check the published claims on every GPU with rows."""
     input:
-        measurements=f"{MADE}/measurements.csv",
+        measurements=f"{RESULTS}/measurements.csv",
         published=PUBLISHED_FILES,
     output:
-        in_report(f"{MADE}/claims.csv", "claims", "Tables", table="claims"),
+        report_output(f"{RESULTS}/claims.csv", "claims", "Tables", table="claims"),
     log:
-        f"{MADE}/logs/claims.log",
+        f"{RESULTS}/logs/claims.log",
     conda:
         conda_env("workflow/envs/analysis.yml")
     params:
@@ -106,11 +108,11 @@ rule claims:
 rule gpu_figures:
     """Draw the figures of one GPU, or those that no GPU owns; Snakemake's report has the SVG."""
     input:
-        measurements=f"{MADE}/measurements.csv",
+        measurements=f"{RESULTS}/measurements.csv",
         published=PUBLISHED_FILES,
     output:
         report(
-            directory(f"{MADE}/figures/{{gpu}}"),
+            directory(f"{RESULTS}/figures/{{gpu}}"),
             patterns=["{figure}.svg"],
             caption="../report/figures.rst",
             category="Figures",
@@ -118,7 +120,7 @@ rule gpu_figures:
             labels={"figure": "{figure}"},
         ),
     log:
-        f"{MADE}/logs/figures/{{gpu}}.log",
+        f"{RESULTS}/logs/figures/{{gpu}}.log",
     conda:
         conda_env("workflow/envs/analysis.yml")
     params:
@@ -135,16 +137,16 @@ rule gpu_figures:
 rule report:
     """Write report.md and report.html, and the tables behind them."""
     input:
-        measurements=f"{MADE}/measurements.csv",
-        claims=f"{MADE}/claims.csv",
+        measurements=f"{RESULTS}/measurements.csv",
+        claims=f"{RESULTS}/claims.csv",
         published=PUBLISHED_FILES,
         recorded=RECORDED_PROVENANCE,
     output:
-        in_report(f"{MADE}/report.md", "report", "Report", format="Markdown"),
-        in_report(f"{MADE}/report.html", "report", "Report", format="HTML"),
-        directory(f"{MADE}/report"),
+        report_output(f"{RESULTS}/report.md", "report", "Report", format="Markdown"),
+        report_output(f"{RESULTS}/report.html", "report", "Report", format="HTML"),
+        directory(f"{RESULTS}/report"),
     log:
-        f"{MADE}/logs/report.log",
+        f"{RESULTS}/logs/report.log",
     conda:
         conda_env("workflow/envs/analysis.yml")
     params:
@@ -152,7 +154,7 @@ rule report:
         unranked=config["unranked_flags"],
         prose=tables.shown_prose(),
         # a function, because braces in a string are wildcards
-        command=lambda wildcards: REPEAT_COMMAND,
+        command=lambda wildcards: REPRODUCE_COMMAND,
         workloads=lambda wildcards: WORKLOADS,
         folder=lambda wildcards, output: os.path.dirname(output[0]),
     message:

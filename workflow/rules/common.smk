@@ -4,6 +4,7 @@ from pathlib import Path
 
 import yaml
 from snakemake.logging import logger
+from snakemake.utils import update_config
 
 import kernels
 import operations
@@ -26,54 +27,56 @@ if set("{}") & set(str(ROOT)):
         "rename the folder, or call Snakemake inside it, without --directory"
     )
 
-# a workflow that uses this one as a module gives the keys that it changes
-for key, value in yaml.safe_load(Path(PROJECT, "config.yaml").read_text(encoding="utf-8")).items():
-    config.setdefault(key, value)
+# a workflow that uses this one as a module gives only the keys that it changes
+defaults = yaml.safe_load(Path(PROJECT, "config.yaml").read_text(encoding="utf-8"))
+update_config(defaults, config)
+config.update(defaults)
 shape.expand_words(config, internals.chosen_keys(workflow))
 CONFIG_FILES, CONFIG_OPTIONS = internals.given_configs(workflow)
 validate.check(config, internals.config_layers(workflow))
-NAMED_PROFILE = internals.named_profile()
 IN_ALLOCATION = internals.is_in_allocation(workflow)
 # A profile with a table of GPUs is that of a cluster. An allocation is given its points, and not
 # the profile.
-PROFILE = None if IN_ALLOCATION else cluster.profile_with_table(NAMED_PROFILE, ROOT)
-PLANS_CLUSTER = PROFILE is not None
-ON_CLUSTER = PLANS_CLUSTER or IN_ALLOCATION
-CLUSTER = {}
-if PLANS_CLUSTER:
-    CLUSTER = cluster.table(Path(PROFILE, cluster.TABLE))
-    cluster.check(config["gpus"], CLUSTER, Path(PROFILE, cluster.TABLE))
+PROFILE = None
+if not IN_ALLOCATION:
+    PROFILE = cluster.profile_with_table(internals.named_profiles(), ROOT)
+SUBMITS_JOBS = PROFILE is not None
+USES_CLUSTER = SUBMITS_JOBS or IN_ALLOCATION
+CLUSTER_GPUS = {}
+if SUBMITS_JOBS:
+    CLUSTER_GPUS = cluster.table(Path(PROFILE, cluster.TABLE))
+    cluster.check(config["gpus"], CLUSTER_GPUS, Path(PROFILE, cluster.TABLE))
 
-EXPANDED = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
-POINTS = points.within_limits(EXPANDED, config["cpu"])
+EXPANDED_POINTS = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
+POINTS = points.within_limits(EXPANDED_POINTS, config["cpu"])
 POINT_BY_ROW = {points.row_path(p): p for chosen in POINTS.values() for p in chosen}
 ROW_FILES = [*POINT_BY_ROW, *(str(row.samples_path(Path(path))) for path in POINT_BY_ROW)]
 if IN_ALLOCATION:
     # Slurm may start an allocation again, after rows of it have failed: it still makes the attempt
     # for which it was planned.
     for planned in list(POINT_BY_ROW.values()):
-        POINT_BY_ROW |= {points.row_path(p): p for p in attempts.earlier(planned)}
+        POINT_BY_ROW |= {points.row_path(p): p for p in attempts.previous(planned)}
 if not IN_ALLOCATION:
-    for gpu, expanded in EXPANDED.items():
+    for gpu, expanded in EXPANDED_POINTS.items():
         logger.info(points.announce(config, gpu, expanded, POINTS.get(gpu, [])))
 
 PUBLISHED = ROOT / "data" / "published"
 PUBLISHED_FILES = [PUBLISHED / tables.SOURCES, *sorted(PUBLISHED.glob("*.csv"))]
 RECORDED = tables.recorded_tables(POINTS, ROOT / "data" / "recorded")
 RECORDED_PROVENANCE = [path.with_suffix(".yaml") for path in RECORDED]
-# the page of recorded rows is not in the place of a run's own
-MADE = "results" if POINTS else "results/recorded"
+# a report of recorded rows alone does not replace a run's own
+RESULTS = "results" if POINTS else "results/recorded"
 # a run draws what it measured, and the A100 of the literature
 DRAWN_GPUS = [*POINTS, "a100"] if POINTS else tables.gpus(RECORDED, PUBLISHED)
-# `all` has the figures that no GPU owns
-FIGURES = expand(f"{MADE}/figures/{{gpu}}", gpu=dict.fromkeys(["all", *DRAWN_GPUS]))
+# `all`: figures that cover every GPU
+FIGURES = expand(f"{RESULTS}/figures/{{gpu}}", gpu=dict.fromkeys(["all", *DRAWN_GPUS]))
 WORKLOADS = shape.workloads(config, sorted((ROOT / "sweeps").glob("*.yaml")))
 MAIN_FILE = Path(workflow.main_snakefile)
-REPEAT_COMMAND = points.repeat_command(CONFIG_FILES, CONFIG_OPTIONS, MAIN_FILE, PROFILE)
+REPRODUCE_COMMAND = points.reproduce_command(CONFIG_FILES, CONFIG_OPTIONS, MAIN_FILE, PROFILE)
 
 
 # Each point needs the only slot of its allocation, so one point is timed at a time.
-if ON_CLUSTER:
+if USES_CLUSTER:
     workflow.register_resource("slot", 1)
 
 
@@ -121,7 +124,7 @@ def rows_of(wildcards):
     return [points.row_path(p) for p in require_in_sweep(POINTS, wildcards.gpu, "GPU")]
 
 
-def in_report(path, caption, category, **labels):
+def report_output(path, caption, category, **labels):
     """Return an output file with its caption and category in `snakemake --report`."""
     return report(path, caption=f"../report/{caption}.rst", category=category, labels=labels)
 
@@ -134,6 +137,6 @@ def point_of(wildcards):
     return require_in_sweep(POINT_BY_ROW, row_of(wildcards), "row")
 
 
-def from_gpu_table(column):
+def cluster_resource(column):
     """Return a function of the wildcards: the value of a column for the GPU of a point."""
-    return lambda wildcards: CLUSTER.get(wildcards.gpu, {}).get(column)
+    return lambda wildcards: CLUSTER_GPUS.get(wildcards.gpu, {}).get(column)

@@ -3,14 +3,14 @@ import shlex
 
 from measure.device import gpus
 
-BOARDS = [] if ON_CLUSTER else gpus.visible_gpus()
+BOARDS = [] if USES_CLUSTER else gpus.visible_gpus()
 MEASURING_ORDER = points.in_measuring_order(POINT_BY_ROW.values(), config["seed"], BOARDS)
 PRIORITIES = {points.row_path(p): -number for number, p in enumerate(MEASURING_ORDER)}
-ALLOCATIONS = cluster.allocations(MEASURING_ORDER, CLUSTER) if PLANS_CLUSTER else {}
+ALLOCATIONS = cluster.allocations(MEASURING_ORDER, CLUSTER_GPUS) if SUBMITS_JOBS else {}
 
 
 onstart:
-    if PLANS_CLUSTER:
+    if SUBMITS_JOBS:
         cluster.check_commands()
     machine.check(internals.gpus_to_measure(workflow))
 
@@ -35,7 +35,7 @@ rule point:
     # only for a cluster: elsewhere a group would make planning slower
     group:
         (lambda wildcards: internals.as_one_group(workflow, ALLOCATIONS[row_of(wildcards)]))
-        if PLANS_CLUSTER
+        if SUBMITS_JOBS
         else None
     # The Snakemake of an allocation runs the points itself, one after another. As a step of the
     # allocation each point would take 3 s more, to start the step and another Snakemake.
@@ -45,16 +45,16 @@ rule point:
     threads: lambda wildcards: points.threads(point_of(wildcards))
     resources:
         # on a cluster `gres` requests the GPU; with --gpus as well, Slurm refuses
-        gpu=lambda wildcards: int(point_of(wildcards).timed and not ON_CLUSTER),
-        slot=int(ON_CLUSTER),
+        gpu=lambda wildcards: int(point_of(wildcards).timed and not USES_CLUSTER),
+        slot=int(USES_CLUSTER),
         # the point, its supervisor and a compiler need one each; one more is a reserve
-        cpus_per_task=lambda wildcards: 4 if ON_CLUSTER else None,
-        gres=from_gpu_table("gres"),
-        slurm_partition=from_gpu_table("partition"),
-        constraint=from_gpu_table("constraint"),
+        cpus_per_task=lambda wildcards: 4 if USES_CLUSTER else None,
+        gres=cluster_resource("gres"),
+        slurm_partition=cluster_resource("partition"),
+        constraint=cluster_resource("constraint"),
         runtime=cluster.minutes(config["timeout_s"]),
-        # A resource, because another value must not measure a point again, as a param would do;
-        # but for those that had too little time, which planning/attempts.py finds.
+        # A resource, because a changed param would measure every point again. Points that had too
+        # little time are measured again by planning/attempts.py.
         # --lint refuses a global variable in the command.
         timeout_s=str(config["timeout_s"]),
         # jobs inherit TMPDIR; Snakemake would compute its default for each job

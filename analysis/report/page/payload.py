@@ -36,7 +36,7 @@ MARKERS = {"triton_row": "h"}
 
 
 def payload(published: Published, content: dict) -> str:
-    """Return the data of the page, compressed JSON in base64; `content`: as of `model.build`."""
+    """Return the data of the page, compressed JSON in base64; `content`: see `model.build`."""
     ranks = content["ranks"].assign(status=outcomes(content["ranks"]))
     sizes = content["sizes"].sort_values(["origin", "rank"]).assign(distribution="", sweep="")
     drawn, _, styles = select(sizes, published)

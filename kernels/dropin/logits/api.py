@@ -3,11 +3,11 @@
 import torch
 from torch import Tensor, is_autocast_enabled
 
-from ...logits import Options, RowTensors
+from ...logits import RowOptions, RowTensors
 from .loss import compute_loss
-from .rows import compute, rows_of, takes
+from .rows import as_rows, compute, takes
 
-LOGSUMEXP = Options("LogSumExp")
+LOGSUMEXP = RowOptions("LogSumExp")
 # Kept here, because a user may put this module's functions in their places.
 _logsumexp_of_torch = torch.logsumexp
 _cross_entropy_of_torch = torch.nn.functional.cross_entropy
@@ -25,7 +25,7 @@ def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False) 
     is_last = dims is not None and rank > 0 and dims in (-1, rank - 1)
     if not (is_last and input.shape[-1] and takes(input)):
         return _logsumexp_of_torch(input, dim, keepdim)
-    y, _ = compute(RowTensors(rows_of(input)), LOGSUMEXP)
+    y, _ = compute(RowTensors(as_rows(input)), LOGSUMEXP)
     if keepdim or rank != 2:
         y = y.view(*input.shape[:-1], *[1] * keepdim)
     return y if _returns_float32(input) else y.to(input.dtype)
@@ -47,8 +47,8 @@ def token_log_probs(
     logits (…, V) are float32, float16 or bfloat16. ``index`` is an integer tensor of shape (…), or
     (…, K) for K tokens of each row; the result has its shape. With ``entropy`` the result is a
     pair: the log-probabilities, and each row's entropy (…), where a logit of -inf adds 0.
-    Differentiable by logits. ``temperature`` is a number or a tensor (…), above 0, without a
-    gradient.
+    Differentiable with respect to logits. ``temperature`` is a number or a tensor (…), above 0,
+    without a gradient.
     ``row_mask`` (…): rows where it is 0 have values and gradients 0, whatever they hold.
     ``inplace_backward``: the gradient takes the memory of logits, which nothing may need then. It
     has no effect on a leaf, on overlapping rows, under a compiler, with ``group``, and on a CPU.
@@ -69,9 +69,10 @@ def token_log_probs(
         by_row, temperature = _rows(temperature, logits, torch.float32, "temperature"), 1.0
     elif not temperature > 0:
         raise ValueError(f"temperature = {temperature}; a number above 0 is needed")
-    kept = None if row_mask is None else _rows(row_mask, logits, torch.bool, "row_mask")
-    tensors = RowTensors(rows_of(logits), index, by_row, kept)
-    options = Options(operation, float(temperature))
+    if row_mask is not None:
+        row_mask = _rows(row_mask, logits, torch.bool, "row_mask")
+    tensors = RowTensors(as_rows(logits), index, by_row, row_mask)
+    options = RowOptions(operation, float(temperature))
     if group is not None:
         from .sharded import sharded_log_probs
 
@@ -103,7 +104,7 @@ def cross_entropy(
 
     ``gradient_in_forward``: the gradient is computed with the loss, while a row is in registers, so
     a training step reads the logits once, not twice. The gradient waits for the backward, which may
-    run once and has no derivative, and takes a pass more if the gradient by the loss is not 1.
+    run once and has no derivative; it costs an extra pass if the gradient of the loss is not 1.
     ``inplace_backward``: the gradient takes the memory of input, which nothing may need then; with
     ``gradient_in_forward`` it does so at once. Neither has an effect where torch computes, nor
     under a compiler; the second has none on a leaf and on overlapping rows.
@@ -121,8 +122,8 @@ def cross_entropy(
             input, target, weight, None, ignore_index, None, reduction, label_smoothing
         )
     operation = "SmoothedCrossEntropy" if label_smoothing else "CrossEntropy"
-    options = Options(operation, 1.0, ignore_index, label_smoothing, z_loss)
-    tensors = RowTensors(rows_of(rows), target.contiguous())
+    options = RowOptions(operation, 1.0, ignore_index, label_smoothing, z_loss)
+    tensors = RowTensors(as_rows(rows), target.contiguous())
     loss = compute_loss(tensors, options, reduction, gradient_in_forward, inplace_backward)
     return loss if _returns_float32(input) else loss.to(input.dtype)
 

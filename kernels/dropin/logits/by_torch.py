@@ -1,7 +1,7 @@
 """Compute by torch what the kernels of logits compute: values of rows, and their gradients.
 
-Every step is differentiable by the logits, so that derivatives of any order exist. Special values
-are those of the kernels: a logit of -inf adds nothing, and a row that is not used has zeros.
+Every step is differentiable with respect to the logits, so derivatives of any order exist. Special
+values are those of the kernels: a logit of -inf adds nothing, and a row that is not used has zeros.
 """
 
 from typing import NamedTuple
@@ -9,15 +9,15 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ...logits import Options, RowTensors
+from ...logits import RowOptions, RowTensors
 
 # The values, the entropies, and ``sums`` (2, M): maxima and log(Σ exp((x - max) / temperature)); a
 # third row has the entropies once more, because callers may change what they get.
 Values = tuple[Tensor, Tensor, Tensor]
 
 
-class LogSoftmax(NamedTuple):
-    """Hold what torch computes of rows: every step of it differentiable by x."""
+class RowIntermediates(NamedTuple):
+    """Hold what torch computes of each row; all of it is differentiable with respect to x."""
 
     used: Tensor  # bool (M,): rows whose values count
     maxima: Tensor  # (M,), a constant
@@ -26,10 +26,16 @@ class LogSoftmax(NamedTuple):
     inverse: Tensor | float  # 1 / temperature, (M, 1)
 
 
-def _log_softmax(tensors: RowTensors, options: Options, sums: Tensor | None = None) -> LogSoftmax:
-    """Return it by torch; ``sums``, where they are known."""
-    x, index, temperature, kept = tensors
-    used = torch.ones(len(x), dtype=torch.bool, device=x.device) if kept is None else kept.bool()
+def _intermediates(
+    tensors: RowTensors, options: RowOptions, sums: Tensor | None = None
+) -> RowIntermediates:
+    """Return the intermediate values of rows; ``sums``: those of a forward, if known."""
+    x, index, temperature, row_mask = tensors
+    used = (
+        torch.ones(len(x), dtype=torch.bool, device=x.device)
+        if row_mask is None
+        else row_mask.bool()
+    )
     if options.operation.endswith("CrossEntropy"):
         used = used & (index.view(-1) != options.ignore_index)
     # Rows that are not used may hold anything, which no gradient may see.
@@ -40,7 +46,7 @@ def _log_softmax(tensors: RowTensors, options: Options, sums: Tensor | None = No
     else:
         maxima, log_sums, *_ = sums
     log_p = (x - maxima[:, None]) * inverse - log_sums[:, None]
-    return LogSoftmax(used, maxima, log_sums, log_p, inverse)
+    return RowIntermediates(used, maxima, log_sums, log_p, inverse)
 
 
 def _sums(x: Tensor, inverse: Tensor | float) -> tuple[Tensor, Tensor]:
@@ -68,10 +74,10 @@ def _columns(tensors: RowTensors) -> tuple[Tensor, Tensor]:
     return index.where(inside, 0), inside
 
 
-def by_torch(tensors: RowTensors, options: Options) -> Values:
+def values_by_torch(tensors: RowTensors, options: RowOptions) -> Values:
     """Return what the kernels compute, by torch."""
     x = tensors.x
-    rows = _log_softmax(tensors, options)
+    rows = _intermediates(tensors, options)
     used, entropies = rows.used, None
     logsumexp = (rows.maxima[:, None] * rows.inverse)[:, 0] + rows.log_sums
     if options.operation == "LogSumExp":
@@ -96,11 +102,14 @@ def by_torch(tensors: RowTensors, options: Options) -> Values:
 
 
 def gradient_by_torch(
-    g: Tensor, h: Tensor | None, tensors: RowTensors, sums: Tensor | None, options: Options
+    g: Tensor, h: Tensor | None, tensors: RowTensors, sums: Tensor | None, options: RowOptions
 ) -> Tensor:
-    """Return the gradient by x, by torch; differentiable by g, h and, without ``sums``, by x."""
+    """Return the gradient with respect to x, computed by torch.
+
+    It is differentiable with respect to g, h and, without ``sums``, x.
+    """
     x = tensors.x
-    rows = _log_softmax(tensors, options, sums)
+    rows = _intermediates(tensors, options, sums)
     p = rows.log_p.exp()
     if options.operation == "LogSumExp":
         dx = g[:, None] * p

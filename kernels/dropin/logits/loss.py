@@ -8,18 +8,18 @@ import torch
 from torch import Tensor
 from torch.compiler import is_dynamo_compiling
 
-from ...logits import Options, RowTensors
+from ...logits import RowOptions, RowTensors
 from ..eligible import bypasses_dispatcher
 from .by_torch import gradient_by_torch
 from .rows import (
     compute,
     gradient,
-    launched,
     may_launch,
     may_overwrite,
     new_float32,
     row_kernels,
     takes,
+    try_launch,
     values,
 )
 
@@ -29,13 +29,13 @@ ONCE = (
 )
 
 
-class EagerMean(torch.autograd.Function):
-    """Compute the mean or the sum of losses, and the gradient by x at once."""
+class EagerReducedLoss(torch.autograd.Function):
+    """Compute the mean or the sum of losses, and in the backward one gradient pass."""
 
     @staticmethod
-    def forward(ctx, x, tensors: RowTensors, options: Options, is_sum: bool, in_place: bool):
+    def forward(ctx, x, tensors: RowTensors, options: RowOptions, is_sum: bool, in_place: bool):
         losses, _, sums = values(tensors, options)
-        mean, scale = mean_of_losses(losses, tensors, options, is_sum)
+        mean, scale = reduce_losses(losses, tensors, options, is_sum)
         ctx.save_for_backward(x, tensors.index, sums, scale)
         ctx.options, ctx.in_place = options, in_place
         return mean
@@ -52,33 +52,33 @@ class EagerMean(torch.autograd.Function):
 
 
 class EagerLossAndGradient(torch.autograd.Function):
-    """Compute the losses, or their mean or sum, and the gradient by x in the forward."""
+    """Compute the losses, or their mean or sum, and in the forward already the gradient."""
 
     @staticmethod
-    def forward(ctx, x, tensors: RowTensors, options: Options, reduction: str, in_place: bool):
+    def forward(ctx, x, tensors: RowTensors, options: RowOptions, reduction: str, in_place: bool):
         tensors = tensors._replace(x=x.detach())
         scale = 1 / _count(tensors, options) if reduction == "mean" else None
         losses, ctx.dx = _losses_and_gradient(tensors, options, scale, in_place)
         if reduction == "none":
             return losses
-        return mean_of_losses(losses, tensors, options, reduction == "sum")[0]
+        return reduce_losses(losses, tensors, options, reduction == "sum")[0]
 
     @staticmethod
     def backward(ctx, g):
         if ctx.dx is None or torch.is_grad_enabled():
             raise RuntimeError(ONCE)
         dx, ctx.dx = ctx.dx, None
-        g, options = g.contiguous().float(), Options("CrossEntropy")
+        g, options = g.contiguous().float(), RowOptions("CrossEntropy")
         launches = may_launch(RowTensors(dx), options)
-        if not (launches and launched(dx, options, row_kernels().multiply_rows, dx, g)):
+        if not (launches and try_launch(dx, options, row_kernels().multiply_rows, dx, g)):
             dx.mul_(g[:, None] if g.dim() else g)
         return dx, *[None] * 4
 
 
 def _losses_and_gradient(
-    tensors: RowTensors, options: Options, scale: Tensor | None, in_place: bool
+    tensors: RowTensors, options: RowOptions, scale: Tensor | None, in_place: bool
 ) -> tuple[Tensor, Tensor]:
-    """Return the losses and their gradient by x, times ``scale``, in x's memory if ``in_place``."""
+    """Return the losses and ``scale`` times their gradient, in x's memory if ``in_place``."""
     x, index, *_ = tensors
     if may_launch(tensors, options):
         kernels = row_kernels()
@@ -86,7 +86,7 @@ def _losses_and_gradient(
             losses = new_float32(index.shape, x)
             dx = x if in_place else torch.empty_like(x, memory_format=torch.contiguous_format)
             arguments = options, tensors, losses, dx, scale
-            if launched(x, options, kernels.forward_and_backward, *arguments):
+            if try_launch(x, options, kernels.forward_and_backward, *arguments):
                 if in_place:
                     torch.autograd.graph.increment_version(x)
                 return losses, dx
@@ -95,19 +95,19 @@ def _losses_and_gradient(
     return losses, gradient(one, None, tensors, sums, options, in_place, scale)
 
 
-def _count(tensors: RowTensors, options: Options) -> Tensor:
+def _count(tensors: RowTensors, options: RowOptions) -> Tensor:
     """Return the number of targets that are not ignored."""
     return (tensors.index != options.ignore_index).sum()
 
 
-def mean_of_losses(
-    losses: Tensor, tensors: RowTensors, options: Options, is_sum: bool
+def reduce_losses(
+    losses: Tensor, tensors: RowTensors, options: RowOptions, is_sum: bool
 ) -> tuple[Tensor, Tensor]:
     """Return the mean or the sum of losses, and what it multiplies the gradient by."""
     if may_launch(tensors, options):
         result, scale = (new_float32((), losses) for _ in range(2))
         arguments = losses, tensors.index, result, scale, options.ignore_index, is_sum
-        if launched(tensors.x, options, row_kernels().loss_mean, *arguments):
+        if try_launch(tensors.x, options, row_kernels().loss_mean, *arguments):
             return result, scale
     if is_sum:
         return losses.sum(), losses.new_ones(())
@@ -121,7 +121,11 @@ def _is_eager(x: Tensor) -> bool:
 
 
 def compute_loss(
-    tensors: RowTensors, options: Options, reduction: str, gradient_in_forward: bool, in_place: bool
+    tensors: RowTensors,
+    options: RowOptions,
+    reduction: str,
+    gradient_in_forward: bool,
+    in_place: bool,
 ) -> Tensor:
     """Return the losses of rows, or their mean or sum, by a kernel where one takes them."""
     x, is_sum = tensors.x, reduction == "sum"
@@ -135,6 +139,6 @@ def compute_loss(
         losses, _ = compute(tensors, options)
         return losses.sum() / (1 if is_sum else _count(tensors, options))
     if differentiates:
-        return EagerMean.apply(x, tensors, options, is_sum, in_place and may_overwrite(x))
+        return EagerReducedLoss.apply(x, tensors, options, is_sum, in_place and may_overwrite(x))
     losses, *_ = values(tensors, options, keeps_sums=False)
-    return mean_of_losses(losses, tensors, options, is_sum)[0]
+    return reduce_losses(losses, tensors, options, is_sum)[0]

@@ -18,7 +18,7 @@ from torch.compiler import is_dynamo_compiling
 from torch.library import custom_op
 
 from ...contract import LONGEST_ROW, MAX_BLOCKS, MIN_CAPABILITY
-from ...logits import Options, RowTensors
+from ...logits import RowOptions, RowTensors
 from ...tensors import DTYPES, current_device
 from ..eligible import (
     FAKE_TENSORS,
@@ -28,8 +28,8 @@ from ..eligible import (
     runs_cuda_kernels,
     transforms,
 )
-from ..operation import empty_cuda, has_failed, note_failure, on_device
-from .by_torch import Values, by_torch, gradient_by_torch
+from ..library_function import empty_cuda, has_failed, note_failure, on_device
+from .by_torch import Values, gradient_by_torch, values_by_torch
 
 BLOCK_BYTES = 16 * 1024  # Bytes of a gradient that one block of the launch writes.
 LANGUAGE = "CUDA C++"  # The only route beside torch's.
@@ -62,7 +62,7 @@ def row_kernels() -> ModuleType:
     return launch
 
 
-def may_launch(tensors: RowTensors, options: Options) -> bool:
+def may_launch(tensors: RowTensors, options: RowOptions) -> bool:
     x, index, *_ = tensors
     rows, cols = x.shape
     if not (x.is_cuda and rows and 0 < cols <= LONGEST_ROW) or x.is_neg():
@@ -71,15 +71,15 @@ def may_launch(tensors: RowTensors, options: Options) -> bool:
         return False
     if index is not None and not index.numel():
         return False
-    return not has_failed(options.operation, LANGUAGE, lambda: _decisive(x))
+    return not has_failed(options.operation, LANGUAGE, lambda: _failure_key(x))
 
 
-def _decisive(x: Tensor) -> tuple:
+def _failure_key(x: Tensor) -> tuple:
     """Return what decides whether a kernel can compute rows of x."""
     return x.get_device(), x.shape[1], x.dtype
 
 
-def launched(x: Tensor, options: Options, launch: Callable[..., None], *arguments) -> bool:
+def try_launch(x: Tensor, options: RowOptions, launch: Callable[..., None], *arguments) -> bool:
     """Return whether a launch on x's GPU succeeded; if not, torch computes such rows from then on.
 
     Raises torch's error where it has no memory.
@@ -90,7 +90,7 @@ def launched(x: Tensor, options: Options, launch: Callable[..., None], *argument
     except torch.OutOfMemoryError:
         raise
     except Exception as error:
-        note_failure(options.operation, LANGUAGE, _decisive(x), "torch", error)
+        note_failure(options.operation, LANGUAGE, _failure_key(x), "torch", error)
         return False
     return True
 
@@ -102,7 +102,7 @@ def new_float32(shape: tuple[int, ...], x: Tensor) -> Tensor:
     return torch.empty(shape, dtype=torch.float32, device=x.device)
 
 
-def _new_values(tensors: RowTensors, options: Options) -> tuple[Tensor, Tensor | None]:
+def _new_values(tensors: RowTensors, options: RowOptions) -> tuple[Tensor, Tensor | None]:
     """Return new tensors for the values, and for the entropies if there are any."""
     x, index, *_ = tensors
     first = new_float32(x.shape[:1] if index is None else index.shape, x)
@@ -110,7 +110,7 @@ def _new_values(tensors: RowTensors, options: Options) -> tuple[Tensor, Tensor |
     return first, new_float32(x.shape[:1], x) if has_entropy else None
 
 
-def values(tensors: RowTensors, options: Options, keeps_sums: bool = True) -> Values:
+def values(tensors: RowTensors, options: RowOptions, keeps_sums: bool = True) -> Values:
     """Return the values of each row, and what their gradient needs if ``keeps_sums``."""
     x = tensors.x
     if may_launch(tensors, options):
@@ -118,9 +118,9 @@ def values(tensors: RowTensors, options: Options, keeps_sums: bool = True) -> Va
         count = 2 if entropies is None else 3
         sums = x.new_empty((count, len(x)), dtype=torch.float32) if keeps_sums else None
         arguments = options, tensors, first, entropies, sums
-        if launched(x, options, row_kernels().forward, *arguments):
+        if try_launch(x, options, row_kernels().forward, *arguments):
             return first, entropies, sums
-    return by_torch(tensors, options)
+    return values_by_torch(tensors, options)
 
 
 def gradient(
@@ -128,11 +128,13 @@ def gradient(
     h: Tensor | None,
     tensors: RowTensors,
     sums: Tensor,
-    options: Options,
+    options: RowOptions,
     in_place: bool = False,
     g_scale: Tensor | None = None,
 ) -> Tensor:
-    """Return the gradient by x, from those by the values (g) and the entropies (h).
+    """Return the gradient with respect to x.
+
+    g and h are the gradients with respect to the values and to the entropies.
 
     g is one number for all rows if it has no dimension; ``g_scale``, one number, multiplies it.
     """
@@ -142,7 +144,7 @@ def gradient(
         dx = x if in_place else torch.empty_like(x, memory_format=torch.contiguous_format)
         of_entropy = None if h is None else (h.contiguous().float(), sums[2])
         arguments = options, tensors, dx, g, sums, None, of_entropy, g_scale
-        if launched(x, options, row_kernels().backward, *arguments):
+        if try_launch(x, options, row_kernels().backward, *arguments):
             if in_place:
                 torch.autograd.graph.increment_version(x)
             return dx
@@ -155,7 +157,7 @@ class EagerValues(torch.autograd.Function):
     """Differentiate for eager callers, in less host time than the operator takes."""
 
     @staticmethod
-    def forward(ctx, x, tensors: RowTensors, options: Options, in_place: bool):
+    def forward(ctx, x, tensors: RowTensors, options: RowOptions, in_place: bool):
         first, entropies, sums = values(tensors, options)
         ctx.save_for_backward(x, *tensors[1:], sums)
         ctx.options, ctx.in_place, ctx.shape = options, in_place, first.shape
@@ -164,19 +166,19 @@ class EagerValues(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, g, h):
-        x, index, temperature, kept, sums = ctx.saved_tensors
+        x, index, temperature, row_mask, sums = ctx.saved_tensors
         if g is None and h is None:
             return (None,) * 4
         g = sums.new_zeros(ctx.shape) if g is None else g
         if torch.is_grad_enabled():  # the caller wants the derivative of this derivative
-            tensors = RowTensors(x, index, temperature, kept)
+            tensors = RowTensors(x, index, temperature, row_mask)
             return gradient_by_torch(g, h, tensors, None, ctx.options), None, None, None
-        tensors = RowTensors(x.detach(), index, temperature, kept)
+        tensors = RowTensors(x.detach(), index, temperature, row_mask)
         return gradient(g, h, tensors, sums, ctx.options, ctx.in_place), None, None, None
 
 
 OPTIONS = "str operation, float temperature, int ignore_index, float smoothing, float z_loss"
-TENSORS = "Tensor x, Tensor? index, Tensor? temperatures, Tensor? kept"
+TENSORS = "Tensor x, Tensor? index, Tensor? temperatures, Tensor? row_mask"
 
 
 @custom_op(
@@ -184,13 +186,15 @@ TENSORS = "Tensor x, Tensor? index, Tensor? temperatures, Tensor? kept"
     mutates_args=(),
     schema=f"({TENSORS}, {OPTIONS}) -> (Tensor, Tensor, Tensor)",
 )
-def row_values(x, index, temperatures, kept, *options):
-    first, entropies, sums = values(RowTensors(x, index, temperatures, kept), Options(*options))
+def row_values(x, index, temperatures, row_mask, *options):
+    first, entropies, sums = values(
+        RowTensors(x, index, temperatures, row_mask), RowOptions(*options)
+    )
     return first, x.new_empty(0, dtype=torch.float32) if entropies is None else entropies, sums
 
 
 @row_values.register_fake
-def _(x, index, temperatures, kept, *options):
+def _(x, index, temperatures, row_mask, *options):
     new = functools.partial(x.new_empty, dtype=torch.float32)
     has_entropy = options[0] == "TokenLogProbEntropy"
     first = new(x.shape[:1] if index is None else index.shape)
@@ -203,8 +207,8 @@ def _(x, index, temperatures, kept, *options):
     mutates_args=(),
     schema=f"(Tensor g, Tensor? h, {TENSORS}, Tensor sums, {OPTIONS}) -> Tensor",
 )
-def row_gradient(g, h, x, index, temperatures, kept, sums, *options):
-    return gradient(g, h, RowTensors(x, index, temperatures, kept), sums, Options(*options))
+def row_gradient(g, h, x, index, temperatures, row_mask, sums, *options):
+    return gradient(g, h, RowTensors(x, index, temperatures, row_mask), sums, RowOptions(*options))
 
 
 @row_gradient.register_fake
@@ -220,7 +224,7 @@ def _save(ctx, inputs, output) -> None:
 
 def _backward(ctx, g, h, *_):
     dx = row_gradient(g, h if ctx.has_entropy else None, *ctx.saved_tensors, *ctx.options)
-    return dx, *(None for _ in range(3 + len(Options._fields)))
+    return dx, *(None for _ in range(3 + len(RowOptions._fields)))
 
 
 def _save_gradient(ctx, inputs, output) -> None:
@@ -229,30 +233,30 @@ def _save_gradient(ctx, inputs, output) -> None:
 
 
 def _backward_of_gradient(ctx, v):
-    """Return the derivatives of the gradient by g, h and x, by torch's functions."""
+    """Return the derivatives of the gradient with respect to g, h and x, computed by torch."""
     g, h, x, *more_tensors = ctx.saved_tensors
     differentiated = [t.detach().requires_grad_() for t in (g, h, x) if t is not None]
     with torch.enable_grad():
         *of_outputs, x = differentiated
         h = None if h is None else of_outputs[1]
-        tensors, options = RowTensors(x, *more_tensors), Options(*ctx.options)
+        tensors, options = RowTensors(x, *more_tensors), RowOptions(*ctx.options)
         dx = gradient_by_torch(of_outputs[0], h, tensors, None, options)
         by = torch.autograd.grad(dx, differentiated, v.to(dx.dtype))
     by_h = None if h is None else by[1]
-    return by[0], by_h, by[-1], *(None for _ in range(4 + len(Options._fields)))
+    return by[0], by_h, by[-1], *(None for _ in range(4 + len(RowOptions._fields)))
 
 
 row_values.register_autograd(_backward, setup_context=_save)
 row_gradient.register_autograd(_backward_of_gradient, setup_context=_save_gradient)
 
 
-def rows_of(x: Tensor) -> Tensor:
+def as_rows(x: Tensor) -> Tensor:
     """Return x (…, N) as a matrix with adjacent columns, a copy only where it must be."""
     matrix = x if x.dim() == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
     return matrix if matrix.stride(1) == 1 or x.shape[-1] == 1 else matrix.contiguous()
 
 
-def values_by_operator(tensors: RowTensors, options: Options) -> Values:
+def values_by_operator(tensors: RowTensors, options: RowOptions) -> Values:
     return row_values(*tensors, *options)
 
 
@@ -265,17 +269,17 @@ def may_overwrite(x: Tensor) -> bool:
 
 
 def compute(
-    tensors: RowTensors, options: Options, in_place: bool = False
+    tensors: RowTensors, options: RowOptions, in_place: bool = False
 ) -> tuple[Tensor, Tensor | None]:
     """Return the first values and the entropies of rows, by a kernel where one takes them."""
     x = tensors.x
     if is_dynamo_compiling():
-        return (values_by_operator if takes(x) else by_torch)(tensors, options)[:2]
+        return (values_by_operator if takes(x) else values_by_torch)(tensors, options)[:2]
     if not takes(x):
-        return by_torch(tensors, options)[:2]
+        return values_by_torch(tensors, options)[:2]
     if not bypasses_dispatcher(x):
         differentiates = transforms() or forward_ad._current_level >= 0
-        compute_rows = by_torch if differentiates else values_by_operator
+        compute_rows = values_by_torch if differentiates else values_by_operator
         return compute_rows(tensors, options)[:2]
     if x.requires_grad and torch.is_grad_enabled():
         return EagerValues.apply(x, tensors, options, in_place and may_overwrite(x))

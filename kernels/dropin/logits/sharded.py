@@ -8,18 +8,18 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from ...logits import Options, RowTensors
+from ...logits import RowOptions, RowTensors
 from .rows import gradient, values
 
 
 class _Sharded(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x, index, temperature, kept, options: Options, group, vocab_start: int):
+    def forward(ctx, x, index, temperature, row_mask, options: RowOptions, group, vocab_start: int):
         local = index.view(len(x), -1) - vocab_start
         outside = (local < 0) | (local >= x.shape[1])
         # No column of a shard has this index, so that no gradient gets a one there.
         own = local.masked_fill(outside, -1).view(index.shape)
-        tensors = RowTensors(x, own, temperature, kept)
+        tensors = RowTensors(x, own, temperature, row_mask)
         _, entropy, sums = values(tensors, options)
         maxima, log_sums, *_ = sums
         inverse = 1.0 / (options.temperature if temperature is None else temperature)
@@ -42,9 +42,9 @@ class _Sharded(torch.autograd.Function):
         log_p = torch.where(owners > 0, targets * scale - log_total[:, None], torch.nan)
         if options.operation == "TokenLogProbEntropy":
             entropy = log_total - summed[:, -1] / total
-        if kept is not None:
-            log_p = log_p.masked_fill(~kept[:, None], 0.0)
-            entropy = None if entropy is None else entropy.masked_fill(~kept, 0.0)
+        if row_mask is not None:
+            log_p = log_p.masked_fill(~row_mask[:, None], 0.0)
+            entropy = None if entropy is None else entropy.masked_fill(~row_mask, 0.0)
         sums = top, log_total, *(() if entropy is None else (entropy,))
         ctx.save_for_backward(*tensors, torch.stack(sums))
         ctx.options = options
@@ -61,7 +61,7 @@ class _Sharded(torch.autograd.Function):
 
 
 def sharded_log_probs(
-    tensors: RowTensors, options: Options, group: "dist.ProcessGroup", vocab_start: int
+    tensors: RowTensors, options: RowOptions, group: "dist.ProcessGroup", vocab_start: int
 ) -> tuple[Tensor, Tensor]:
     """Return the log-probabilities (M, K) and entropies (M,) of rows over all shards."""
     return _Sharded.apply(*tensors, options, group, vocab_start)

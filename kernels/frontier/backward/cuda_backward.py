@@ -19,8 +19,8 @@ from ...cuda.plan import (
     PORTABLE_CLUSTER,
     LaunchPlan,
     Problem,
-    as_wide,
     instantiate_for,
+    scale_alignment,
     widest_pack,
 )
 from ...tensors import backward_functions
@@ -39,8 +39,8 @@ BLOCK_BYTES = WARP * PER_LANE[-1] * MAX_WARPS * VEC_BYTES
 
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``plan.Planner``."""
-    vectors, max_cluster = vectors_of(problem), problem.gpu.max_cluster
-    shapes = (shape_of(vectors, per_lane, MAX_WARPS, max_cluster) for per_lane in PER_LANE)
+    vectors, max_cluster_blocks = vectors_of(problem), problem.gpu.max_cluster_blocks
+    shapes = (shape_of(vectors, per_lane, MAX_WARPS, max_cluster_blocks) for per_lane in PER_LANE)
     shapes = sorted(filter(None, shapes), key=lambda shape: shape.cluster > PORTABLE_CLUSTER)
     if not shapes:
         return ()
@@ -57,12 +57,12 @@ def launch(
     Returns ``launch(dx, g, y, *strides, rows, cols)`` of ``submitter``, as ``cuda.launch_rows``.
     """
     itemsize, device = y.element_size(), y.get_device()
-    if cols * itemsize > BLOCK_BYTES * cuda.gpu_info(device).max_cluster:
+    if cols * itemsize > BLOCK_BYTES * cuda.gpu_info(device).max_cluster_blocks:
         return False
     addresses = dx.data_ptr(), g.data_ptr(), y.data_ptr()
     narrow, dx_aligned_as = None, addresses[0]
     if dx.dtype is not y.dtype:
-        narrow, dx_aligned_as = dx.dtype, as_wide(addresses[0], dx.element_size(), itemsize)
+        narrow, dx_aligned_as = dx.dtype, scale_alignment(addresses[0], dx.element_size(), itemsize)
     any_address = dx_aligned_as | addresses[1] | addresses[2]
     pack = widest_pack(itemsize, any_address, strides[0] | strides[1] | strides[2] | cols)
     arguments = *addresses, *strides, rows, cols

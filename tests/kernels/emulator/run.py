@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from kernels.cuda.plan import GPUS, TYPES, LaunchPlan, Problem, as_wide, widest_pack
+from kernels.cuda.plan import GPUS, TYPES, LaunchPlan, Problem, scale_alignment, widest_pack
 
 from .translate import translated
 
@@ -98,7 +98,7 @@ def run(
     wide = max(dtypes, key=lambda dtype: dtype.itemsize)
     narrow = min(dtypes, key=lambda dtype: dtype.itemsize) if x.dtype != out.dtype else None
     size = wide.itemsize
-    aligned_as = (as_wide(m.data_ptr(), m.element_size(), size) for m in matrices)
+    aligned_as = (scale_alignment(m.data_ptr(), m.element_size(), size) for m in matrices)
     either = functools.partial(functools.reduce, operator.or_)
     pack = widest_pack(size, either(aligned_as), either(strides) | x.shape[1])
     plan = planner(Problem(wide, *x.shape, pack, log, SMALL, narrow))[0]

@@ -89,7 +89,7 @@ def launch(name: str, op: str, cols: int, dtype: torch.dtype) -> None:
 
 def launch_dropin(dtype: torch.dtype) -> None:
     """Call every launcher of the drop-in's own kernels, so that each compiles all its configs."""
-    from kernels.dropin.operation import Call
+    from kernels.dropin.library_function import Call
     from kernels.dropin.routes import triton_backward, triton_forward
 
     t = torch.empty(1, dtype=dtype)

@@ -1,6 +1,6 @@
-"""Compute an operation over one dimension by the first route that works, and remember the launch.
+"""Compute a function over one dimension by the first route that works, and remember the launch.
 
-A tensor is (outer, n, inner), and the operation is over n. Over the last dimension n is a row of a
+A tensor is (outer, n, inner), and the function is over n. Over the last dimension n is a row of a
 matrix, and inner is 1. Over another one n is a column, also where inner is 1, so that a column
 gives the same bits beside any number of others. Its kernel reads the tensor in place: transposing
 it to rows and back would move every byte three times.
@@ -24,17 +24,17 @@ from torch import Tensor
 
 from ..contract import LONGEST_ROW, MAX_BLOCKS, VEC_BYTES
 from ..tensors import current_device
-from .eligible import in_memory, takes, torch_private
+from .eligible import has_plain_storage, takes, torch_private
 
-MAX_KNOWN = 4096  # launches that an operation remembers, and failures that all remember
+MAX_KNOWN = 4096  # launches that a function remembers, and failures that all remember
 # Rows, or columns beside each other, of a call. A kernel rounds them up to whole tiles in 32 bits.
 MAX_ROWS = MAX_BLOCKS - 32
 # Inductor's allocator takes 0.7 µs, torch.empty_like 1.9 µs (H100 machine).
 empty_cuda = torch_private("_C._dynamo.guards:_empty_strided_cuda")
 
 logger = logging.getLogger(__package__.partition(".")[0])
-_failed: set[tuple] = set()  # (operation, language, what decides whether it can compute a call)
-_warned: set[tuple] = set()  # (operation, language, device)
+_failed: set[tuple] = set()  # (function, language, what decides whether it can compute a call)
+_warned: set[tuple] = set()  # (function, language, device)
 
 
 class Call(NamedTuple):
@@ -57,7 +57,7 @@ class Call(NamedTuple):
     def device(self) -> int:
         return self.out.get_device()
 
-    def decisive(self) -> tuple:
+    def failure_key(self) -> tuple:
         """Return what decides whether a route can compute a call: never the number of rows."""
         dtypes = (tensor.dtype for tensor in (*self.inputs, self.out))
         return self.device, self.n, self.stride is None, *dtypes
@@ -70,7 +70,7 @@ Repeater = Callable[[Callable[[], Tensor], Callable[..., Tensor]], Callable[...,
 
 
 class Route(NamedTuple):
-    """Name one way to compute an operation.
+    """Name one way to compute a function.
 
     ``launch(call)`` writes the output and returns what can repeat it, or returns None for a call
     that the route does not take.
@@ -81,53 +81,36 @@ class Route(NamedTuple):
 
 
 class KnownLaunch(NamedTuple):
-    """Hold how an operation is computed for one shape over one dimension, and no tensor."""
+    """Hold how a function is computed for one shape over one dimension, and no tensor."""
 
     repeat: Callable[..., Tensor]
-    gradient: tuple  # the operation that gives the gradient, ``dim``, and the gradient's dtype
+    gradient: tuple  # the function that gives the gradient, ``dim``, and the gradient's dtype
 
 
 @dataclass(eq=False)
-class Operation:
-    """Declare an operation over one dimension of a tensor, with all that follows from it.
+class LibraryFunction:
+    """Declare a function over one dimension of a tensor, or its gradient.
 
-    The first input is a matrix of rows, or columns, of any strides. The other inputs and the output
-    have its shape, or one element for each row if their names are in ``per_row``.
+    The first input may have any strides. A second input and the output have its shape.
     ``torch_function(*inputs, dim, dtype)`` is torch's own way, in ``dtype`` or the first input's.
     """
 
     name: str  # the operator is softmax_bench::NAME
     inputs: tuple[str, ...]
-    output: str
     routes: tuple[Route, ...]
     torch_function: Callable[..., Tensor]
-    narrows: bool  # the output may have fewer bits than the inputs
-    per_row: frozenset[str] = frozenset()
-    aten: str | None = None  # torch's operator, which ``replace_torch`` replaces
-    # The operation that computes the gradient by the first input. Its own inputs are "g", which is
-    # the gradient by the output, and those operands of this operation that it names.
-    gradient: "Operation | None" = None
-    # ``formula(*inputs, v, dim)`` returns the gradients of Σ v·output by torch's functions.
-    formula: Callable[..., tuple[Tensor, ...]] | None = None
+    may_narrow: bool  # the output may have fewer bits than the inputs
+    aten: str  # torch's operator, which ``replace_torch`` replaces
+    # The gradient with respect to the input, computed from g, the gradient with respect to the
+    # output, and from the output y.
+    gradient: "LibraryFunction | None" = None
+    # Of a gradient: ``formula(g, y, v, dim)`` returns the gradients of Σ v·dx with respect to g and
+    # y, by torch's functions.
+    formula: Callable[..., tuple[Tensor, Tensor]] | None = None
     operator: Callable[..., Tensor] | None = None  # softmax_bench::NAME; ``operators`` sets it
     # Contiguous, aligned inputs are known by shape and dtype of the first, dtype of the output
     # (None: the same), device and dim, then by shape, dtype and device of the others.
     known_launches: dict[tuple, KnownLaunch] = field(default_factory=dict)
-
-    def shape_of(self, name: str, shape: torch.Size, dim: int) -> tuple[int, ...]:
-        """Return the shape of an input or the output, from the first input's."""
-        return (*shape[:dim], *shape[dim + 1 :]) if name in self.per_row else shape
-
-    def new_output(self, x: Tensor, dim: int, dtype: torch.dtype | None) -> Tensor:
-        """Return a new tensor for the output, with the strides of a contiguous one.
-
-        A contiguous x may have other strides in dimensions of size 1, and torch's softmax drops
-        them.
-        """
-        dtype = dtype or x.dtype
-        if self.output in self.per_row:
-            return x.new_empty(self.shape_of(self.output, x.shape, dim), dtype=dtype)
-        return torch.empty_like(x, dtype=dtype, memory_format=torch.contiguous_format)
 
     def compute(self, *arguments) -> Tensor:
         """Return the contiguous output for (*inputs, dim, dtype), by torch where no kernel can.
@@ -138,7 +121,7 @@ class Operation:
         if launch := self.known_launch(dim, dtype, *inputs):
             return launch.repeat(*inputs)
         y = None
-        if self.narrows or dtype in (None, inputs[0].dtype, torch.float32):
+        if self.may_narrow or dtype in (None, inputs[0].dtype, torch.float32):
             y = self.launch_new(dim, dtype, *inputs) if takes(dim, dtype, *inputs) else None
         return self.torch_function(*inputs, dim, dtype) if y is None else y
 
@@ -148,7 +131,7 @@ class Operation:
         return launch.repeat(*inputs) if launch else self.launch_new(dim, dtype, *inputs)
 
     def known_launch(
-        self, dim: int, dtype: object, x: Tensor, y: Tensor | None = None, *more_inputs: Tensor
+        self, dim: int, dtype: object, x: Tensor, y: Tensor | None = None
     ) -> KnownLaunch | None:
         """Return the launch that was made for inputs like these, or None if they need another one.
 
@@ -161,16 +144,12 @@ class Operation:
                 key = x.shape, x.dtype, dtype, device, dim
             else:
                 key = x.shape, x.dtype, dtype, device, dim, y.shape, y.dtype, y.get_device()
-                for tensor in more_inputs:
-                    key += tensor.shape, tensor.dtype, tensor.get_device()
             launch = self.known_launches.get(key)
             if launch is None or device != current_device() or not x.is_contiguous() or x.is_neg():
                 return None
             address = x.data_ptr()
             if y is not None:
                 if y.is_neg() or not y.is_contiguous():
-                    return None
-                if more_inputs and not all(map(_is_repeatable, more_inputs)):
                     return None
                 y_address = y.data_ptr()
                 address = address and y_address and address | y_address
@@ -182,16 +161,16 @@ class Operation:
         """Compute ``launch`` where no launch is known."""
         x = inputs[0]
         shape, numel, device = x.shape, x.numel(), x.get_device()
-        for name, tensor in zip(self.inputs, inputs, strict=True):
-            if tensor.shape != self.shape_of(name, shape, dim) or tensor.get_device() != device:
+        for tensor in inputs[1:]:
+            if tensor.shape != shape or tensor.get_device() != device:
                 return None
         n = shape[dim]
-        if not can_count(numel, n) or not all(map(in_memory, inputs)):
+        if not fits_index_range(numel, n) or not all(map(has_plain_storage, inputs)):
             return None
         inner = math.prod(shape[dim + 1 :])
         first, stride = _rows(x, n, dim)
         more_inputs = (tensor.contiguous() for tensor in inputs[1:])
-        out = self.new_output(x, dim, dtype)
+        out = new_output(x, dtype)
         call = Call(out, (first, *more_inputs), numel // (n * inner), n, inner, stride)
         with on_device(device):
             computed, repeater = self._first_that_works(call)
@@ -207,14 +186,14 @@ class Operation:
         """
         forgiven = False
         for index, (language, launch) in enumerate(self.routes):
-            if has_failed(self.name, language, call.decisive):
+            if has_failed(self.name, language, call.failure_key):
                 continue
             try:
                 if repeater := launch(call):
                     return True, None if forgiven else repeater
             except Exception as error:
                 successor = [*(route.language for route in self.routes), "torch"][index + 1]
-                forgiven |= note_failure(self.name, language, call.decisive(), successor, error)
+                forgiven |= note_failure(self.name, language, call.failure_key(), successor, error)
         return False, None
 
     def _remember(
@@ -239,24 +218,24 @@ class Operation:
                 self.known_launches[key] = launch
 
 
-def has_failed(name: str, language: str, decisive: Callable[[], tuple]) -> bool:
-    """Return whether a route has failed for calls of which ``decisive()`` is the same."""
-    return bool(_failed) and (name, language, *decisive()) in _failed
+def has_failed(name: str, language: str, failure_key: Callable[[], tuple]) -> bool:
+    """Return whether a route has failed for calls with the same ``failure_key()``."""
+    return bool(_failed) and (name, language, *failure_key()) in _failed
 
 
 def note_failure(
-    name: str, language: str, decisive: tuple, successor: str, error: Exception
+    name: str, language: str, failure_key: tuple, successor: str, error: Exception
 ) -> bool:
     """Remember and log that a route failed. Return whether memory was short: then forget it.
 
-    ``decisive`` begins with the device and the length of a row.
+    ``failure_key`` begins with the device and the length of a row.
     """
-    device, n, *_ = decisive
+    device, n, *_ = failure_key
     forgiven = isinstance(error, torch.OutOfMemoryError) or "OUT_OF_MEMORY" in str(error)
     if not forgiven:
         if len(_failed) >= MAX_KNOWN:
             _failed.clear()
-        _failed.add((name, language, *decisive))
+        _failed.add((name, language, *failure_key))
     route = name, language, device
     level = logging.DEBUG if route in _warned else logging.WARNING
     _warned.add(route)
@@ -272,9 +251,17 @@ def on_device(device: int) -> contextlib.AbstractContextManager:
     return contextlib.nullcontext()
 
 
-def can_count(numel: int, n: int) -> bool:
+def fits_index_range(numel: int, n: int) -> bool:
     """Return whether the kernels count so many elements in rows of n."""
     return numel > 0 and n <= LONGEST_ROW and numel // n <= MAX_ROWS
+
+
+def new_output(x: Tensor, dtype: torch.dtype | None) -> Tensor:
+    """Return a new contiguous tensor of x's shape, in ``dtype`` or x's.
+
+    A contiguous x may have other strides in dimensions of size 1, and torch's softmax drops them.
+    """
+    return torch.empty_like(x, dtype=dtype or x.dtype, memory_format=torch.contiguous_format)
 
 
 def _is_repeatable(x: Tensor) -> bool:
