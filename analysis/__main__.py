@@ -186,9 +186,9 @@ kernel was not compared, 2 for bad input"""
 
 def _check_recorded(options: Namespace) -> str:
     """check recorded data before it is shared"""
-    from analysis.recorded import check
+    from analysis.recorded import check_folders
 
-    return check(options.folders)
+    return check_folders(options.folders)
 
 
 def _tables(options: Namespace) -> tuple:

@@ -127,7 +127,7 @@ def _read_text(path: Path, columns: list[str]) -> pd.DataFrame:
     return lines
 
 
-def check(folders: Iterable[Path]) -> str:
+def check_folders(folders: Iterable[Path]) -> str:
     """Check folders data/recorded/{gpu}; return one line about them.
 
     Raises InputError with one line per faulty folder.

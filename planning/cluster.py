@@ -88,7 +88,7 @@ def table(file: Path) -> Table:
     return lines
 
 
-def check(requested: Iterable[str], gpu_table: Table, file: Path) -> None:
+def require_gpus(requested: Iterable[str], gpu_table: Table, file: Path) -> None:
     """Raise ConfigError unless the table, of this file, has every GPU of the config."""
     if gpus.AUTO in requested:
         raise ConfigError(

@@ -11,7 +11,7 @@ from snakemake.exceptions import WorkflowError
 from measure.device import gpus
 
 
-def check(requested: Iterable[str]) -> None:
+def require_tools(requested: Iterable[str]) -> None:
     """Raise WorkflowError unless rows can be written, and each of these GPUs and Triton work."""
     for folder in filter(os.path.exists, ("results", "results/rows")):
         if not os.access(folder, os.W_OK):

@@ -28,7 +28,7 @@ class ConfigError(WorkflowError):
     """Report a config that cannot be used; Snakemake prints the message without a traceback."""
 
 
-def check(config: dict, layers: Iterable[dict]) -> None:
+def validate_config(config: dict, layers: Iterable[dict]) -> None:
     """Raise ConfigError unless `config` fits the schema and names variants that exist.
 
     `layers`: what Snakemake merged into `config`. Merging drops an empty table, such as

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import kernels
-from analysis.report import shape as answer
+from analysis.report import shape_ranking
 from kernels.terminal import replace_missing_characters
 from measure.device import gpus
 from measure.point import MIN_BLOCKS, Point
@@ -30,8 +30,8 @@ def main() -> int:
                 faults[name] = fault
             else:
                 rows.append(row)
-        table = answer.load(rows)
-    print(answer.checked(table, faults))
+        table = shape_ranking.load(rows)
+    print(shape_ranking.checked(table, faults))
     running = table.loc[table["status"] == "ok", "variant"].tolist()
     print(f"{len(running)} of {len(names)} run here: {', '.join(running) or 'none'}")
     return 0

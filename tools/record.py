@@ -49,7 +49,7 @@ def main(sweeps: Sequence[str]) -> int:
                 raise InputError(f"snakemake ended with {done.returncode}")
             merged = ROOT / f"results/measurements/{gpu}.csv"
             recorded.record(merged, ROOT / "results/rows", folder, again)
-        print(recorded.check([folder]))
+        print(recorded.check_folders([folder]))
     except InputError as error:
         print(
             f"error: not recorded: {error}. The measured rows are kept: correct what its "

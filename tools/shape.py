@@ -20,7 +20,7 @@ from snakemake.exceptions import WorkflowError
 
 import kernels
 from analysis import InputError
-from analysis.report import shape as answer
+from analysis.report import shape_ranking
 from analysis.row_files import read_row_file
 from kernels.terminal import replace_missing_characters
 from measure import ROOT
@@ -31,7 +31,7 @@ from measure.process import profile
 from measure.process.fork_client import with_project
 from measure.row import IDENTITY
 from measure.status import Status
-from planning import machine, points, shape, validate
+from planning import machine, points, single_shape, validate
 
 EXAMPLE = "make shape M=4096 N=128256 DTYPE=bfloat16 OP=log_softmax"
 # On a GPU the answer comes within two minutes: no point starts after the first time, and none takes
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         asked = question(options)
         if options.profile:
-            profile.check(asked)  # before time is spent
+            profile.require_profiler(asked)  # before time is spent
         code = answered(asked, bool(options.kernel))
         if options.profile:
             print(f"profile: {profile.write_profile(asked, Path(options.profile))}")
@@ -77,27 +77,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def answered(asked: Point, has_kernel: bool) -> int:
-    """Measure all rivals at a shape, and print the answer; return the exit code.
+    """Measure all rivals at a shape, and print the ranking; return the exit code.
 
-    `has_kernel`: the answer ends with a sentence on the kernel of `asked`. Raises ConfigError,
+    `has_kernel`: the ranking ends with a sentence on the kernel of `asked`. Raises ConfigError,
     WorkflowError if this machine cannot measure, and InputError for a broken row.
     """
-    machine.check({asked.gpu})
+    machine.require_tools({asked.gpu})
     planned = plan(asked)
     unmeasured = measure_all(planned)
     rows = [Path(points.row_path(point)) for point in planned]
-    table = answer.load(row for row in rows if row.exists())
+    table = shape_ranking.load(row for row in rows if row.exists())
     print(f"{asked.op}, {asked.dtype}, {asked.M} x {asked.N}, on {asked.gpu}\n")
     if asked.is_cpu:
-        print(answer.checked(table, unmeasured))
+        print(shape_ranking.checked(table, unmeasured))
         few = f"{planned[0].M} of {asked.M} rows"
         print(f"\nNo GPU is here: kernels were checked on {few}, and nothing was timed on a GPU.")
     else:
-        print(answer.report(table, unmeasured))
+        print(shape_ranking.report(table, unmeasured))
     if not has_kernel:
         return 0
-    print(f"\n{answer.verdict(table, asked.variant, unmeasured)}")
-    return int(answer.fails(table, asked.variant))
+    print(f"\n{shape_ranking.verdict(table, asked.variant, unmeasured)}")
+    return int(shape_ranking.fails(table, asked.variant))
 
 
 def question(options: argparse.Namespace) -> Point:
@@ -139,8 +139,8 @@ def plan(asked: Point) -> list[Point]:
     config |= {"op": asked.op, "dtype": asked.dtype, "shape": f"{rows}x{asked.N}"}
     config |= {"kernel_files": list(asked.files), "timeout_s": TIMEOUT_S}
     config["variants"] = list(dict.fromkeys([asked.variant, *kernels.rivals(asked.op)]))
-    shape.expand_words(config, chosen={"variants"})
-    validate.check(config, [config])
+    single_shape.expand_words(config, chosen={"variants"})
+    validate.validate_config(config, [config])
     # every kernel once, before any of them a second time
     return sorted(points.expand(config, asked.gpu), key=lambda point: point.replicate)
 

@@ -9,7 +9,7 @@ from analysis import markdown as md
 
 
 class Workload(NamedTuple):
-    """A shape with a name, as `planning.shape.workloads` lists it."""
+    """A shape with a name, as `planning.single_shape.workloads` lists it."""
 
     name: str
     op: str

@@ -17,7 +17,7 @@ CLUSTERS = (1, 2, 4, 8, 16)  # blocks
 STATIC_BYTES = 7 * 1024
 
 
-class Shape(NamedTuple):
+class RowLayout(NamedTuple):
     """Say what shares a row: the lanes of a warp, a block of warps, or a cluster of blocks."""
 
     per_lane: int  # vectors
@@ -62,8 +62,8 @@ def is_unaligned(problem: Problem) -> bool:
 
 
 def plan_of(
-    source: Path, kernel: str, shape: Shape, rows: int, shared_bytes: int = 0
+    source: Path, kernel: str, layout: RowLayout, rows: int, shared_bytes: int = 0
 ) -> tuple[LaunchPlan, ...]:
-    """Return the plan for a matrix of ``rows`` rows, each divided by ``shape``."""
-    threads, blocks = WARP * shape.warps * shape.rows, ceil_div(rows, shape.rows)
-    return (LaunchPlan(source, kernel, threads, blocks, shared_bytes, cluster=shape.cluster),)
+    """Return the plan for a matrix of ``rows`` rows, each divided by ``layout``."""
+    threads, blocks = WARP * layout.warps * layout.rows, ceil_div(rows, layout.rows)
+    return (LaunchPlan(source, kernel, threads, blocks, shared_bytes, cluster=layout.cluster),)

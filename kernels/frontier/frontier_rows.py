@@ -21,7 +21,15 @@ from pathlib import Path
 
 from ..cuda import launch
 from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div, instantiate_for
-from ._tiling import TILE_EPILOGUES, Shape, fewest_blocks, is_unaligned, parse, plan_of, vectors_of
+from ._tiling import (
+    TILE_EPILOGUES,
+    RowLayout,
+    fewest_blocks,
+    is_unaligned,
+    parse,
+    plan_of,
+    vectors_of,
+)
 
 ON_REQUEST = True  # ``frontier`` is measured by default
 
@@ -34,22 +42,24 @@ DEFAULT_CONFIG = "k4w16"
 REGISTERS_PER_SM = 64 * 1024
 
 
-def shape_of(vectors: int, per_lane: int, max_warps: int, max_cluster_blocks: int) -> Shape | None:
-    """Return the shape with at most ``per_lane`` vectors a lane; None if the row is too long."""
+def layout_of(
+    vectors: int, per_lane: int, max_warps: int, max_cluster_blocks: int
+) -> RowLayout | None:
+    """Return the layout with at most ``per_lane`` vectors a lane; None if the row is too long."""
     if vectors <= WARP * per_lane:
-        return Shape(ceil_div(vectors, WARP), 1, 1, ROWS)
+        return RowLayout(ceil_div(vectors, WARP), 1, 1, ROWS)
     blocks = fewest_blocks(vectors, per_lane, max_warps, max_cluster_blocks)
-    return blocks and Shape(per_lane, *blocks, 1)
+    return blocks and RowLayout(per_lane, *blocks, 1)
 
 
-def _fits(shape: Shape, problem: Problem) -> bool:
+def _fits(layout: RowLayout, problem: Problem) -> bool:
     """Return whether registers hold the exps, half as many again, and second vectors.
 
-    Aligned rows need no second vectors, but the shape must not depend on the alignment.
+    Aligned rows need no second vectors, but the layout must not depend on the alignment.
     """
-    exps = shape.per_lane * VEC_BYTES // problem.dtype.itemsize
-    registers = exps * 3 // 2 + shape.per_lane * VEC_BYTES // 4
-    return registers * WARP * shape.warps * shape.rows <= REGISTERS_PER_SM
+    exps = layout.per_lane * VEC_BYTES // problem.dtype.itemsize
+    registers = exps * 3 // 2 + layout.per_lane * VEC_BYTES // 4
+    return registers * WARP * layout.warps * layout.rows <= REGISTERS_PER_SM
 
 
 def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
@@ -57,13 +67,13 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     numbers, vectors = parse(config), vectors_of(problem)
     if numbers["k"] == 1 and vectors % WARP:
         return ()  # idle lanes cost more than fewer vectors a lane save
-    shape = shape_of(vectors, numbers["k"], numbers["w"], problem.gpu.max_cluster_blocks)
+    layout = layout_of(vectors, numbers["k"], numbers["w"], problem.gpu.max_cluster_blocks)
     keep_exp = "r" not in numbers
-    if shape is None or not (_fits(shape, problem) if keep_exp else problem.dtype.itemsize < 4):
+    if layout is None or not (_fits(layout, problem) if keep_exp else problem.dtype.itemsize < 4):
         return ()
-    sizes = *shape, is_unaligned(problem), keep_exp
+    sizes = *layout, is_unaligned(problem), keep_exp
     kernel = instantiate_for("frontier_rows", problem, *sizes, epilogues=TILE_EPILOGUES)
-    return plan_of(SOURCE, kernel, shape, problem.rows)
+    return plan_of(SOURCE, kernel, layout, problem.rows)
 
 
 with_config = functools.partial(launch.configured_kernel, plan)

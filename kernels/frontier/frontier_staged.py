@@ -20,7 +20,15 @@ from pathlib import Path
 
 from ..cuda import launch
 from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div, instantiate_for
-from ._tiling import STATIC_BYTES, TILE_EPILOGUES, Shape, fewest_blocks, parse, plan_of, vectors_of
+from ._tiling import (
+    STATIC_BYTES,
+    TILE_EPILOGUES,
+    RowLayout,
+    fewest_blocks,
+    parse,
+    plan_of,
+    vectors_of,
+)
 
 ON_REQUEST = True  # ``frontier`` is measured by default
 
@@ -30,33 +38,35 @@ CONFIGS = ("k4w8", "k4w16", "k5w8", "k5w16", "k10w16")
 DEFAULT_CONFIG = "k4w16"
 
 
-def shape_of(vectors: int, per_lane: int, max_warps: int, max_cluster_blocks: int) -> Shape | None:
-    """Return the shape with at most ``per_lane`` vectors a lane.
+def layout_of(
+    vectors: int, per_lane: int, max_warps: int, max_cluster_blocks: int
+) -> RowLayout | None:
+    """Return the layout with at most ``per_lane`` vectors a lane.
 
     Returns None if the row is too long, or short enough for a single warp.
     """
     if vectors <= WARP * per_lane:
         return None
     blocks = fewest_blocks(vectors, per_lane, max_warps, max_cluster_blocks)
-    return blocks and Shape(ceil_div(vectors, WARP * math.prod(blocks)), *blocks, 1)
+    return blocks and RowLayout(ceil_div(vectors, WARP * math.prod(blocks)), *blocks, 1)
 
 
 def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``plan.Planner``."""
     numbers = parse(config)
-    shape = shape_of(
+    layout = layout_of(
         vectors_of(problem), numbers["k"], numbers["w"], problem.gpu.max_cluster_blocks
     )
-    if shape is None:
+    if layout is None:
         return ()
-    kernel = instantiate_for("frontier_staged", problem, *shape[:3], epilogues=TILE_EPILOGUES)
+    kernel = instantiate_for("frontier_staged", problem, *layout[:3], epilogues=TILE_EPILOGUES)
     # a tile of every warp, and two vectors more, because it may begin and end inside a vector
     x_itemsize = (problem.narrow or problem.dtype).itemsize
-    copied = ceil_div(shape.per_lane * x_itemsize, problem.dtype.itemsize)  # vectors of a lane
-    shared = shape.warps * (copied * WARP + 2) * VEC_BYTES
+    copied = ceil_div(layout.per_lane * x_itemsize, problem.dtype.itemsize)  # vectors of a lane
+    shared = layout.warps * (copied * WARP + 2) * VEC_BYTES
     if shared > problem.gpu.max_shared_per_block - STATIC_BYTES:
         return ()
-    return plan_of(SOURCE, kernel, shape, problem.rows, shared)
+    return plan_of(SOURCE, kernel, layout, problem.rows, shared)
 
 
 with_config = functools.partial(launch.configured_kernel, plan)

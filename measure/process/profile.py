@@ -28,7 +28,7 @@ class ProfileError(RuntimeError):
     """Say why a point was not profiled."""
 
 
-def check(point: Point) -> None:
+def require_profiler(point: Point) -> None:
     """Raise ProfileError unless this machine can profile a point."""
     if point.is_cpu:
         raise ProfileError("--profile: Nsight Compute profiles kernels of a GPU, and this is a CPU")

@@ -38,12 +38,12 @@ def folder(tmp_path):
 
 def refused(folder, words):
     with pytest.raises(InputError, match=words):
-        recorded.check([folder])
+        recorded.check_folders([folder])
 
 
 def test_what_is_recorded_here_is_fit():
     for path in sorted((ROOT / "data" / "recorded").iterdir()):
-        assert path.name in recorded.check([path])
+        assert path.name in recorded.check_folders([path])
 
 
 def test_rows_that_nobody_could_follow_up_are_refused(tmp_path):
@@ -92,12 +92,12 @@ def test_samples_that_are_not_the_rows_are_refused(folder):
 def test_every_fault_of_every_folder_is_told(tmp_path, folder):
     (folder / "online_softmax.yaml").unlink()
     with pytest.raises(InputError, match=r"online_softmax\.yaml: missing") as raised:
-        recorded.check([folder, tmp_path / "absent"])
+        recorded.check_folders([folder, tmp_path / "absent"])
     assert str(raised.value).count("\n") == 2
 
 
 def test_record_keeps_rows_samples_and_provenance(folder, tmp_path):
-    assert "1 sweeps, 3 rows, all correct" in recorded.check([folder])
+    assert "1 sweeps, 3 rows, all correct" in recorded.check_folders([folder])
     *_, samples, about = (folder / f"online_softmax{suffix}" for suffix in recorded.SUFFIXES)
     head, first, *more = gzip.decompress(samples.read_bytes()).decode().splitlines()
     identity = "gpu,op,dtype,distribution,M,N,variant,seed,blocks,replicate"

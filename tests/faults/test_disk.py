@@ -62,4 +62,4 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     # root may write anywhere but on a read-only disk
     monkeypatch.setattr(machine.os, "access", lambda path, mode: path == "results")
     with pytest.raises(WorkflowError, match="results/rows: cannot be written"):
-        machine.check({"cpu"})
+        machine.require_tools({"cpu"})

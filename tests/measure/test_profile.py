@@ -107,7 +107,7 @@ def test_a_kernel_that_was_timed_is_profiled_after_its_row_is_written(
     with_ncu, monkeypatch, tmp_path, capsys, status, profiles
 ):
     with_ncu()
-    monkeypatch.setattr(profile, "check", lambda point: None)  # it refuses a CPU
+    monkeypatch.setattr(profile, "require_profiler", lambda point: None)  # it refuses a CPU
     monkeypatch.setattr(command_line, "measure_point", lambda *_: ({"status": status}, []))
     words = ["point", "--gpu=cpu", "--M=4", "--N=8", "--variant=torch_softmax"]
     files = [f"--profile={tmp_path / 'x'}", f"--output={tmp_path / 'row.csv'}"]

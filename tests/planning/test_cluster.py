@@ -43,14 +43,14 @@ def test_the_table_is_that_of_the_profile_in_use(tmp_path, monkeypatch):
 
 def test_a_gpu_that_the_table_lacks_is_refused():
     file = Path("mine/gpus.yaml")
-    cluster.check(["h200", "a100", "recorded"], TABLE, file)
+    cluster.require_gpus(["h200", "a100", "recorded"], TABLE, file)
     for requested, words in (
         (["a100", "h100"], "mine/gpus.yaml has no line for 'h100'.*did you mean 'h200'"),
         (["cpu"], "no line for 'cpu'.*allowed: a100, h200"),
         (["auto"], r"for example 'gpus: \[a100, h200\]'"),
     ):
         with pytest.raises(ConfigError, match=words):
-            cluster.check(requested, TABLE, file)
+            cluster.require_gpus(requested, TABLE, file)
 
 
 def test_a_line_of_the_table_that_cannot_be_used_is_refused(tmp_path):
@@ -88,7 +88,7 @@ def test_without_slurm_s_commands_nothing_waits_for_them(monkeypatch):
 def test_a_family_of_gpus_is_answered_by_the_names_of_its_boards():
     table = {"a100_sxm4_80gb": {}, "a100_pcie_40gb": {}, "h200": {}}
     with pytest.raises(ConfigError, match=r"'a100'.*llowed: a100_sxm4_80gb, a100_pcie_40gb$"):
-        cluster.check(["a100"], table, Path("gpus.yaml"))
+        cluster.require_gpus(["a100"], table, Path("gpus.yaml"))
 
 
 def test_minutes_cover_the_time_out_and_what_comes_around_it():

@@ -9,14 +9,14 @@ from planning import machine
 def test_a_gpu_that_is_not_here_is_named(monkeypatch):
     monkeypatch.setattr(machine, "missing_tool", lambda: None)
     monkeypatch.setattr(machine.gpus, "visible_slugs", lambda: ["h200"])
-    machine.check({"h200", "cpu"})
+    machine.require_tools({"h200", "cpu"})
     for visible, words in (
         (["h200"], r"cannot measure a100: it has h200\."),
         ([], "it has no GPU"),
     ):
         monkeypatch.setattr(machine.gpus, "visible_slugs", lambda visible=visible: visible)
         with pytest.raises(WorkflowError, match=words):
-            machine.check({"a100"})
+            machine.require_tools({"a100"})
 
 
 def test_a_gpu_needs_a_compiler_and_headers(monkeypatch, tmp_path):
@@ -24,12 +24,12 @@ def test_a_gpu_needs_a_compiler_and_headers(monkeypatch, tmp_path):
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(WorkflowError, match="a C compiler"):
-        machine.check({"h200"})
-    machine.check({"cpu"})
+        machine.require_tools({"h200"})
+    machine.require_tools({"cpu"})
     (tmp_path / "gcc").write_text("#!/bin/sh\n", encoding="utf-8")
     (tmp_path / "gcc").chmod(0o755)
     monkeypatch.setattr(machine.sysconfig, "get_paths", lambda: {"include": str(tmp_path)})
     with pytest.raises(WorkflowError, match="python3-dev"):
-        machine.check({"h200"})
+        machine.require_tools({"h200"})
     (tmp_path / "Python.h").write_text("", encoding="utf-8")
-    machine.check({"h200"})
+    machine.require_tools({"h200"})

@@ -19,11 +19,11 @@ def test_every_sweep_that_ships_is_accepted_and_the_schema_has_the_keys_of_the_d
     schema = yaml.safe_load(validate.SCHEMA_FILE.read_text(encoding="utf-8"))
     assert set(schema["required"]) == schema["properties"].keys() == DEFAULT.keys()
     assert all(key["description"] for key in schema["properties"].values())
-    validate.check(DEFAULT, [])
+    validate.validate_config(DEFAULT, [])
     for overlay in sorted((ROOT / "sweeps").glob("*.yaml")):
         sweep = yaml.safe_load(overlay.read_text(encoding="utf-8"))
         assert sweep.keys() <= DEFAULT.keys()
-        validate.check(DEFAULT | sweep, [sweep])
+        validate.validate_config(DEFAULT | sweep, [sweep])
 
 
 def test_every_key_of_the_default_has_a_comment_above_it():
@@ -83,7 +83,7 @@ RANDOM = {"random": 9, "M": RANGE, "N": RANGE, "elements": RANGE}
 )
 def test_bad_values_are_refused_by_name(change, words):
     with pytest.raises(validate.ConfigError) as caught:
-        validate.check(edited(**change), [change])
+        validate.validate_config(edited(**change), [change])
     assert words in str(caught.value)
 
 
@@ -92,10 +92,10 @@ def test_an_empty_table_is_refused_although_merging_drops_it():
         with pytest.raises(
             validate.ConfigError, match=f"{key} = {{}}: must be|{key}: (missing|unk)"
         ):
-            validate.check(DEFAULT, [{}, {key: {}}])
+            validate.validate_config(DEFAULT, [{}, {key: {}}])
 
 
 def test_every_fault_is_named_at_once():
     with pytest.raises(validate.ConfigError) as caught:
-        validate.check(edited(seed=-1, dtypes=[], sed=1), [])
+        validate.validate_config(edited(seed=-1, dtypes=[], sed=1), [])
     assert len(str(caught.value).splitlines()) == 4

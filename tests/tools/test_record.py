@@ -61,7 +61,7 @@ def test_each_sweep_is_recorded_after_it_is_measured(monkeypatch, capsys, fails)
     monkeypatch.setattr(record.gpus, "visible_slugs", lambda: ["h200"])
     monkeypatch.setattr(record.subprocess, "run", run)
     monkeypatch.setattr(record.recorded, "record", lambda *arguments: done.append(arguments))
-    monkeypatch.setattr(record.recorded, "check", lambda folders: "all correct")
+    monkeypatch.setattr(record.recorded, "check_folders", lambda folders: "all correct")
     assert record.main(["peers", "frontier"]) == int(fails)
     again, folder = 'make record SWEEPS="peers frontier"', ROOT / "data/recorded/h200"
     kept = ROOT / "results/measurements/h200.csv", ROOT / "results/rows", folder, again

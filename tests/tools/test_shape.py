@@ -88,7 +88,7 @@ def test_on_a_gpu_no_point_starts_after_its_time(monkeypatch):
 
 def test_the_kernel_is_profiled_after_the_answer(monkeypatch, capsys):
     asked = []
-    monkeypatch.setattr(shape.profile, "check", lambda point: None)  # it refuses a CPU
+    monkeypatch.setattr(shape.profile, "require_profiler", lambda point: None)  # it refuses a CPU
     monkeypatch.setattr(shape.profile, "write_profile", lambda *words: asked.append(words) or "x")
     monkeypatch.setattr(shape, "answered", lambda point, has_kernel: 1)
     words = ["--M=4", "--N=8", "--kernel=triton_row", "--profile=x"]

@@ -10,7 +10,7 @@ import kernels
 import operations
 from kernels.terminal import replace_missing_characters
 from measure import fingerprint, row
-from planning import attempts, cluster, internals, machine, points, shape, tables, validate
+from planning import attempts, cluster, internals, machine, points, single_shape, tables, validate
 
 replace_missing_characters()  # a dry run and --summary print to standard output
 
@@ -31,9 +31,9 @@ if set("{}") & set(str(ROOT)):
 defaults = yaml.safe_load(Path(PROJECT, "config.yaml").read_text(encoding="utf-8"))
 update_config(defaults, config)
 config.update(defaults)
-shape.expand_words(config, internals.chosen_keys(workflow))
+single_shape.expand_words(config, internals.chosen_keys(workflow))
 CONFIG_FILES, CONFIG_OPTIONS = internals.given_configs(workflow)
-validate.check(config, internals.config_layers(workflow))
+validate.validate_config(config, internals.config_layers(workflow))
 IN_ALLOCATION = internals.is_in_allocation(workflow)
 # A profile with a table of GPUs is that of a cluster. An allocation is given its points, and not
 # the profile.
@@ -45,7 +45,7 @@ USES_CLUSTER = SUBMITS_JOBS or IN_ALLOCATION
 CLUSTER_GPUS = {}
 if SUBMITS_JOBS:
     CLUSTER_GPUS = cluster.table(Path(PROFILE, cluster.TABLE))
-    cluster.check(config["gpus"], CLUSTER_GPUS, Path(PROFILE, cluster.TABLE))
+    cluster.require_gpus(config["gpus"], CLUSTER_GPUS, Path(PROFILE, cluster.TABLE))
 
 EXPANDED_POINTS = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
 POINTS = points.within_limits(EXPANDED_POINTS, config["cpu"])
@@ -70,7 +70,7 @@ RESULTS = "results" if POINTS else "results/recorded"
 DRAWN_GPUS = [*POINTS, "a100"] if POINTS else tables.gpus(RECORDED, PUBLISHED)
 # `all`: figures that cover every GPU
 FIGURES = expand(f"{RESULTS}/figures/{{gpu}}", gpu=dict.fromkeys(["all", *DRAWN_GPUS]))
-WORKLOADS = shape.workloads(config, sorted((ROOT / "sweeps").glob("*.yaml")))
+WORKLOADS = single_shape.workloads(config, sorted((ROOT / "sweeps").glob("*.yaml")))
 MAIN_FILE = Path(workflow.main_snakefile)
 REPRODUCE_COMMAND = points.reproduce_command(CONFIG_FILES, CONFIG_OPTIONS, MAIN_FILE, PROFILE)
 

@@ -12,7 +12,7 @@ ALLOCATIONS = cluster.allocations(MEASURING_ORDER, CLUSTER_GPUS) if SUBMITS_JOBS
 onstart:
     if SUBMITS_JOBS:
         cluster.check_commands()
-    machine.check(internals.gpus_to_measure(workflow))
+    machine.require_tools(internals.gpus_to_measure(workflow))
 
 
 rule rows:

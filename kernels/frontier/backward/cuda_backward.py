@@ -25,7 +25,7 @@ from ...cuda.plan import (
 )
 from ...tensors import backward_functions
 from .._tiling import is_unaligned, plan_of, vectors_of
-from ..frontier_rows import shape_of
+from ..frontier_rows import layout_of
 
 GRADIENTS = "SoftmaxGrad", "LogSoftmaxGrad"  # Names in the source.
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -40,13 +40,13 @@ BLOCK_BYTES = WARP * PER_LANE[-1] * MAX_WARPS * VEC_BYTES
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``plan.Planner``."""
     vectors, max_cluster_blocks = vectors_of(problem), problem.gpu.max_cluster_blocks
-    shapes = (shape_of(vectors, per_lane, MAX_WARPS, max_cluster_blocks) for per_lane in PER_LANE)
-    shapes = sorted(filter(None, shapes), key=lambda shape: shape.cluster > PORTABLE_CLUSTER)
-    if not shapes:
+    layouts = (layout_of(vectors, per_lane, MAX_WARPS, max_cluster_blocks) for per_lane in PER_LANE)
+    layouts = sorted(filter(None, layouts), key=lambda layout: layout.cluster > PORTABLE_CLUSTER)
+    if not layouts:
         return ()
-    sizes = *shapes[0], is_unaligned(problem)
+    sizes = *layouts[0], is_unaligned(problem)
     kernel = instantiate_for("backward", problem, *sizes, epilogues=GRADIENTS)
-    return plan_of(SOURCE, kernel, shapes[0], problem.rows)
+    return plan_of(SOURCE, kernel, layouts[0], problem.rows)
 
 
 def launch(

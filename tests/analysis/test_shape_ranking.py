@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.report import shape
+from analysis.report import shape_ranking
 from tests.analysis import synthetic
 
 SIZE = {"dtype": "bfloat16", "M": 4096, "N": 1024}
@@ -40,7 +40,7 @@ def test_the_ranking_has_both_times_and_names_who_was_not_timed():
         variant="peer_quack", status="unsupported", message="N = 5: multiples of 8", **SIZE
     )
     biased = kernel("peer_liger", 1.2, flags="aa_biased")
-    text = shape.report(table_of(kernel("frontier", 2.0), MINE, quack, biased), ABSENT)
+    text = shape_ranking.report(table_of(kernel("frontier", 2.0), MINE, quack, biased), ABSENT)
     lines = text.splitlines()
     assert [line.split()[:2] for line in lines[1:4]] == [
         ["1", "frontier"],
@@ -57,7 +57,7 @@ def test_the_ranking_has_both_times_and_names_who_was_not_timed():
 
 
 def test_who_waits_for_the_host_and_who_had_no_rival_is_told():
-    lines = shape.report(table_of(MINE), {}).splitlines()
+    lines = shape_ranking.report(table_of(MINE), {}).splitlines()
     assert "no winner: only torch was timed beside it" in lines
     host = "the host decides, 33.0 µs a call of triton_row and 13.2 of torch_softmax"
     assert f"called eagerly: {host}" in lines
@@ -88,20 +88,22 @@ def test_who_waits_for_the_host_and_who_had_no_rival_is_told():
 )
 def test_the_sentence_on_a_kernel(rows, sentence):
     table = table_of(*rows)
-    assert shape.verdict(table, "triton_row", {}) == f"triton_row: {sentence}"
-    assert shape.fails(table, "triton_row") == (rows[0]["status"] == "crash")
+    assert shape_ranking.verdict(table, "triton_row", {}) == f"triton_row: {sentence}"
+    assert shape_ranking.fails(table, "triton_row") == (rows[0]["status"] == "crash")
 
 
 def test_a_kernel_without_a_row_fails_and_says_why():
-    assert shape.verdict(table_of(), "peer_helion", ABSENT) == "peer_helion: no time was left"
-    assert shape.fails(table_of(), "peer_helion")
+    assert (
+        shape_ranking.verdict(table_of(), "peer_helion", ABSENT) == "peer_helion: no time was left"
+    )
+    assert shape_ranking.fails(table_of(), "peer_helion")
 
 
 def test_checks_have_no_times():
     way = "in Triton's interpreter: right on ordinary values, wrong on large values, rows with -inf"
     wrong = {"special_rows_wrong": "large values; rows with -inf"}
     row = synthetic.row(variant="triton_row", status="interpreted", **wrong, **SIZE)
-    assert shape.checked(table_of(row), ABSENT).splitlines() == [
+    assert shape_ranking.checked(table_of(row), ABSENT).splitlines() == [
         "  torch_softmax  right",
         f"  triton_row     {way}",
         "  peer_helion    no time was left",

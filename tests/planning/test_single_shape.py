@@ -8,7 +8,7 @@ import kernels
 from kernels.registry import discover
 from measure import ROOT
 from planning import points
-from planning.shape import expand_words, workloads
+from planning.single_shape import expand_words, workloads
 from planning.validate import ConfigError
 from tests.planning.test_validate import DEFAULT
 
