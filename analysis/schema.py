@@ -64,9 +64,9 @@ FLAGS = {
         "faster than its roofline, such as a copy, beyond L2: an error of measurement", False, "¶"
     ),
     "launch_bound": Flag("a short call: its launch takes longer than the kernel", True, ""),
-    "noisy": Flag("an interval of ratios to torch reaches over more than 10 %", True, "≈"),
+    "noisy": Flag("noisy: the 95 % interval of the speed-up is wider than 10 %", True, "≈"),
     "not_cold": Flag("part of the input was still in the cache", True, "°"),
-    "overlaps_calls": Flag("the next call starts early, so the time is a throughput", False, "¶"),
+    "overlaps_calls": Flag("consecutive calls overlap, so the time is no latency", False, "¶"),
     "shared_gpu": Flag("another process used the GPU", True, "†"),
     "throttled": Flag("the driver reduced the clocks", True, "†"),
 }
@@ -79,11 +79,11 @@ MARK_OF |= {FAILED_REPLICATE: "§", STALE: "◊"}
 MARKS = {
     "†": "the GPU was throttled or shared, or its clock drifted, while this was timed",
     "‡": FLAGS["edge_cases"].meaning,
-    "§": "a replicate found no memory, no time or no package, and does not count",
+    "§": "one replicate failed (out of memory, timeout or missing package) and does not count",
     "°": FLAGS["not_cold"].meaning,
     "≈": FLAGS["noisy"].meaning,
-    "◊": "stale: other code than the current one measured this",
-    "¶": "no time of a call alone: torch against itself was off by more than 1 %, calls overlap, "
+    "◊": "stale: measured with an older version of the code",
+    "¶": "not ranked: torch against itself was off by more than 1 %, consecutive calls overlap, "
     "or it is faster than its roofline",
 }
 

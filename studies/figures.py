@@ -99,7 +99,7 @@ def draw_bias(rows: pd.DataFrame) -> Figure:
     grid.set_axis_labels("off 1 (%)", "")
     finding = (
         f"Torch against itself was off by up to {worst[FIRST_STEP]:.2f} %, "
-        f"and after three more steps by up to {worst[LAST_STEP]:.2f} %"
+        f"and three extra steps cut that to {worst[LAST_STEP]:.2f} %"
     )
     about = "Ratio of torch to a second series of torch in the same process; a dot is a process"
     facts = "H200 · softmax · float32 · 2026-11-21 · five processes of each step, 40 blocks each"

@@ -15,7 +15,9 @@ DRAWN, SHOWN = ROOT / "results/recorded/figures", ROOT / "docs/figures"
 SHOWN_FIGURES = {
     "all/hero": "The share of a copy's speed that five kernels reach in float32 and bfloat16.",
     "all/softmax_grid": "The lead of the usual winner over its best rival, by M and N.",
-    "h100/random_profile": "At how many random shapes a kernel is how far behind the fastest one.",
+    "h100/random_profile": (
+        "The share of random shapes at which each kernel is within a given slowdown of the fastest."
+    ),
     "all/float32_online_softmax_throughput": "The sizes of an article, on three GPUs.",
     "all/float32_online_softmax_gain": "What those kernels gain over torch, in times and in µs.",
     "h200/float32_online_softmax_speedup": "Every kernel at those sizes on the H200.",
@@ -23,7 +25,7 @@ SHOWN_FIGURES = {
     "a100/float32_online_softmax_throughput": "The same times as throughput.",
     "all/float32_fused_softmax_throughput": "The sizes of the fused-softmax articles.",
     "all/float32_oneflow_published": "OneFlow against FasterTransformer.",
-    "all/float32_frontier_throughput": "`frontier` beside torch, with as many bytes at each N.",
+    "all/float32_frontier_throughput": "`frontier` beside torch, with equal bytes at each N.",
     "all/bfloat16_frontier_gain": "What `frontier` gains over torch there, in bfloat16.",
     "side_by_side": "Tools that time kernels, on the same thirty points.",
     "aa_bias": "The steps after which torch agrees with itself.",

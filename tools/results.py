@@ -46,7 +46,7 @@ def summary(rows: pd.DataFrame) -> str:
 
     def share(sizes: pd.DataFrame) -> str:
         met = "met" if sizes["met"].mean() >= goals.SHARE else "missed"
-        reach = f"{sizes['met'].sum()} of {len(sizes)}, {met}, {furthest(sizes, 'the furthest ')}"
+        reach = f"{sizes['met'].sum()} of {len(sizes)}, {met}; {furthest(sizes, 'worst case ')}"
         return reach if len(sizes) else ABSENT
 
     def facts(gpu: str) -> list[str]:
@@ -64,11 +64,11 @@ def summary(rows: pd.DataFrame) -> str:
 
     goal = f"(goal: {percent(goals.SHARE)})"
     heads = (
-        f"Speed of `{OURS}` over torch, geometric mean ({goals.OF_THESE})",
-        "The same of eager calls, which take the longer of the GPU's and the host's time",
-        f"Sizes where it takes at most 1 % longer than the fastest kernel {goal}",
-        f"Sizes of 128 MB and more where it has 0.95 of the copy bandwidth {goal}",
-        f"Few long rows with 0.95 of [their roofline]({ROOFLINE}) {goal}",
+        f"Speed-up of `{OURS}` over torch, geometric mean ({goals.OF_THESE})",
+        "The same for eager calls, which take the longer of the GPU's and the host's time",
+        f"Sizes where it is at most 1 % slower than the fastest kernel {goal}",
+        f"Sizes of 128 MB and more where it reaches 0.95 of a copy's bandwidth {goal}",
+        f"Few long rows where it reaches 0.95 of [their roofline]({ROOFLINE}) {goal}",
         "Rows that failed the correctness check, which never rank",
         "Published claims in float32",
     )
@@ -82,9 +82,9 @@ def _eager(ranks: pd.DataFrame) -> str:
     means = eager.over_torch(ranking.over_sweeps(ranks), OURS)
     if means is None:
         return ABSENT
-    sizes = f"{counted(means.sizes, 'size')}, where it is {number(means.graph, 3)} in a graph"
     return (
-        f"{number(means.eager, 3)} ({sizes}; at {means.slower} an eager call of torch is shorter)"
+        f"{number(means.eager, 3)} ({counted(means.sizes, 'size')}; in a graph the same sizes give "
+        f"{number(means.graph, 3)}, and at {means.slower} eager torch is faster)"
     )
 
 
@@ -195,7 +195,7 @@ def gpus(rows: pd.DataFrame) -> str:
             f"replicates: {', '.join([str(replicates.max()), *fewest])}. Missing sweeps: "
             f"{', '.join(lacking(rows, gpu)) or 'none'}. Matrices on two boards: "
             f"{(boards > 1).sum()} of {len(boards)}. Measured by an older version of the kernels "
-            f"or of `measure/`: {stale} of the rows. Throttled or of a drifting clock: {restless}."
+            f"or of `measure/`: {stale} of the rows. Throttled, or with clock drift: {restless}."
         )
     return bullets(lines)
 

@@ -36,7 +36,7 @@ MATRICES_MOVED = {
 PANEL = 2.6  # inches
 
 
-def rows_of(gpu: str, sweep: str) -> pd.DataFrame:
+def recorded_rows(gpu: str, sweep: str) -> pd.DataFrame:
     """Return the timed rows of a recorded sweep in float32: medians over replicates."""
     rows = pd.read_csv(ROOT / f"data/recorded/{gpu}/{sweep}.csv")
     rows = rows[(rows["status"] == "ok") & (rows["dtype"] == "float32")]
@@ -52,8 +52,8 @@ def line(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
 
 def bytes_moved() -> Figure:
     """Times at rows of 131072 elements, beside the bytes that each kernel moves by its design."""
-    rows = rows_of("h100", "online_softmax").query("N == @LONGEST").set_index("variant")
-    names = sorted(MATRICES_MOVED, key=lambda name: (MATRICES_MOVED[name], rows["copies"][name]))
+    rows = recorded_rows("h100", "online_softmax").query("N == @LONGEST").set_index("variant")
+    names = _by_bytes(rows)
     moved = [MATRICES_MOVED[name] / 2 for name in names]
     styles = palette.styles(names)
     figure, axes = plt.subplots()
@@ -61,17 +61,27 @@ def bytes_moved() -> Figure:
         x=rows["copies"][names].tolist(), y=names, hue=names, legend=False, ax=axes, width=0.6,
         palette={name: look.colour for name, look in styles.items()}, saturation=1,
     )  # fmt: skip
-    axes.scatter(moved, range(len(names)), marker="|", s=260, color="white", linewidth=4, zorder=3)
-    axes.scatter(moved, range(len(names)), marker="|", s=260, color=style.INK, zorder=4)
-    axes.set(xlabel="time in copies of the matrix; the mark is the bytes that the design moves")
+    axes.scatter(moved, range(len(names)), marker="|", s=420, color=style.INK, linewidth=1.2)
+    for place, name in enumerate(names):
+        # beside the bar and beside the tick, whichever reaches further
+        axes.text(
+            max(rows["copies"][name], moved[place]) + 0.08, place, number(rows["copies"][name], 3),
+            va="center", fontsize="small", color=style.GREY,
+        )  # fmt: skip
+    axes.set(xlabel="time relative to a copy of the matrix; tick: the bytes that the design moves")
     spilling = number(rows["copies"]["triton_fused"], 2)
-    title = f"A kernel takes as long as its bytes, unless it spills ({spilling} copies)"
+    title = f"Time follows the bytes moved; triton_fused spills and takes {spilling} copies"
     return _finished(figure, rows, title, f"1024x{LONGEST}, {_size(1024, LONGEST)}", left=1.75)
+
+
+def _by_bytes(rows: pd.DataFrame) -> list[str]:
+    """Return the kernels by the bytes that they move by design, then by their time."""
+    return sorted(MATRICES_MOVED, key=lambda name: (MATRICES_MOVED[name], rows["copies"][name]))
 
 
 def spills() -> Figure:
     """Share of a copy of triton_fused and its spilled bytes, over N."""
-    rows = rows_of("h100", "online_softmax")
+    rows = recorded_rows("h100", "online_softmax")
     fused = line(rows, "triton_fused")
     figure, (above, below) = plt.subplots(2, sharex=True)
     names = ["triton_fused", "triton_online", "frontier"]
@@ -79,7 +89,7 @@ def spills() -> Figure:
     above.set_ylabel("% of a copy")
     colour = palette.styles(names)["triton_fused"].colour
     below.bar(range(len(fused)), fused["spilled_bytes"], color=colour, width=0.6)
-    below.set_ylabel("spilled bytes")
+    below.set_ylabel("spilled B/thread")
     below.set_xticks(range(len(fused)), [style.size_label(n) for n in fused.index])
     below.set_xlabel("N")
     first = fused.index[fused["spilled_bytes"] > 0][0]
@@ -93,7 +103,7 @@ def spills() -> Figure:
 
 def sawtooth() -> Figure:
     """Share of a copy of triton_row at every 128th N, with the powers of two."""
-    rows = rows_of("h200", "fused_softmax")
+    rows = recorded_rows("h200", "fused_softmax")
     row = line(rows, "triton_row")
     figure, axes = plt.subplots()
     look = palette.styles(["triton_row"])["triton_row"]
@@ -112,7 +122,7 @@ def sawtooth() -> Figure:
 
 def clusters() -> Figure:
     """Share of a copy of one block and of a cluster of blocks, over long rows."""
-    rows = rows_of("h100", "online_softmax").query("N >= 4096")
+    rows = recorded_rows("h100", "online_softmax").query("N >= 4096")
     names = ["frontier", "torch_softmax", "triton_fused", "triton_online"]
     figure, axes = plt.subplots()
     _lines(axes, rows, names, 100)
@@ -124,12 +134,13 @@ def clusters() -> Figure:
         f"At {style.size_label(LONGEST)} columns one block rereads the row and reaches "
         f"{percent(torch)} of a copy; a cluster keeps it and reaches {percent(ours)}"
     )
-    return _finished(figure, rows, title, "M = 1024", ends=(axes, rows, names, 100))
+    kinds = dict.fromkeys(names, "one block") | {"frontier": "cluster"}
+    return _finished(figure, rows, title, "M = 1024", ends=(axes, rows, names, 100), kinds=kinds)
 
 
 def l2() -> Figure:
     """Time without the cache trick over that with it, by the bytes of the rows in flight."""
-    rows = rows_of("h100", "online_softmax")
+    rows = recorded_rows("h100", "online_softmax")
     figure, axes = plt.subplots()
     gains, ends = {name: cache_trick(rows, name) for name in TILES}, []
     for name, look in palette.styles(TILES).items():
@@ -169,7 +180,7 @@ def cache_trick(rows: pd.DataFrame, name: str) -> pd.DataFrame:
 
 def launch() -> Figure:
     """Time of the GPU, and of the host for an eager call, of torch and frontier over N."""
-    rows = rows_of("h100", "online_softmax")
+    rows = recorded_rows("h100", "online_softmax")
     figure, axes = plt.subplots()
     styles, ends = palette.styles(["torch_softmax", "frontier"]), []
     for name, look in styles.items():
@@ -186,7 +197,7 @@ def launch() -> Figure:
     axes.set(xlabel="N", ylabel="µs of a call")
     torch = line(rows, "torch_softmax")
     waits = torch.index[torch["latency_us"] > torch["time_us"]].max()
-    title = f"Up to N = {waits} even torch's host needs longer than the GPU"
+    title = f"Up to N = {waits} eager calls are bound by the host, even torch's"
     return _finished(figure, rows, title, "M = 1024", named=(axes, ends))
 
 
@@ -207,14 +218,20 @@ def _finished(
     ends: tuple | None = None,
     named: tuple | None = None,
     left: float = 0.65,
+    kinds: dict[str, str] | None = None,
 ) -> Figure:
-    """Add the title, the small print and the names of lines; `left`: inches for the labels of y."""
+    """Add the title, the small print and the names of lines.
+
+    `left`: inches for the labels of y. `kinds`: what stands behind the name of a variant.
+    """
     if ends:
         axes, rows_of_lines, names, scale = ends
         styles = palette.styles(names)
         last = {name: scale * line(rows_of_lines, name)["of_copy"].iloc[-1] for name in names}
+        shown = {name: f"{name}, {kinds[name]}" if kinds else name for name in names}
         named = (axes, [
-            labels.End(name, last[name], styles[name].colour, styles[name].marker) for name in names
+            labels.End(shown[name], last[name], styles[name].colour, styles[name].marker)
+            for name in names
         ])  # fmt: skip
     facts = f"{style.short_name(rows['gpu_name'].iloc[0])} · softmax · float32 · {shape}"
     right = labels.width([end.name for end in named[1]]) if named else 0.15
@@ -253,17 +270,17 @@ def draw() -> str:
 
 def moved() -> str:
     """Return what each kernel moves by its design, and the time that it takes, in copies."""
-    rows = rows_of("h100", "online_softmax").query("N == @LONGEST").set_index("variant")
+    rows = recorded_rows("h100", "online_softmax").query("N == @LONGEST").set_index("variant")
     lines = [
-        [f"`{name}`", f"{matrices / 2:g}", number(rows.loc[name, "copies"], 3)]
-        for name, matrices in MATRICES_MOVED.items()
+        [f"`{name}`", f"{MATRICES_MOVED[name] / 2:g}", number(rows.loc[name, "copies"], 3)]
+        for name in _by_bytes(rows)
     ]
-    return table(["kernel", "bytes moved by design, in copies", "time, in copies"], lines)
+    return table(["kernel", "bytes moved by design (copies)", "time relative to a copy"], lines)
 
 
 def residency() -> str:
     """Return registers, warps and resident blocks of triton_row around powers of two."""
-    row = line(rows_of("h200", "fused_softmax"), "triton_row")
+    row = line(recorded_rows("h200", "fused_softmax"), "triton_row")
     columns = ["num_warps", "registers", "blocks_per_sm"]
     lines = [
         [n, *(f"{row[name][n]:.0f}" for name in columns),
@@ -279,7 +296,7 @@ def trick() -> str:
 
     The article's kernels have the same tiles; where its rows exceed L2 is read from our own.
     """
-    rows = rows_of("h100", "online_softmax")
+    rows = recorded_rows("h100", "online_softmax")
     table_of_article = pd.read_csv(ROOT / "data/published/a100_online_softmax_2024.csv")
     article = table_of_article.pivot_table(index="N", columns="variant", values="time_ms")
     lines = []
@@ -319,7 +336,7 @@ def counted() -> str:
 
 def short_rows() -> str:
     """Return the share of a copy at short rows, by the warps that a row has."""
-    rows = rows_of("h100", "online_softmax").query("N in [256, 1024, 4096]")
+    rows = recorded_rows("h100", "online_softmax").query("N in [256, 1024, 4096]")
     wide = rows.pivot_table(index="variant", columns="N", values="of_copy")
     warps = rows.query("N == 256").set_index("variant")["num_warps"]
     names = ["cuda_oneflow_warp", "triton_row", "triton_fused", "triton_online", "triton_tiled"]

@@ -39,10 +39,10 @@ def faster_on_average(evidence: Evidence, fast: str, slow: str, stably: bool = F
     values = [ratio.value for ratio in every.values()]
     details = (
         f"geometric mean {text(mean)} over {len(every)} of "
-        f"{len(evidence.protocol.shapes)} sizes (the interval is of these sizes, this "
-        f"board and this day), from {min(values):.3f}x "
-        f"to {max(values):.3f}x; slower at {sizes_on(BELOW, sides)}; "
-        f"no significant difference at {sizes_on(UNCLEAR, sides)}"
+        f"{len(evidence.protocol.shapes)} sizes (the interval covers these sizes, this "
+        f"board and this day), from {min(values):.3f}x to {max(values):.3f}x"
+        + clause("slower", sizes_on(BELOW, sides))
+        + clause("no significant difference", sizes_on(UNCLEAR, sides))
     )
     return Finding.of(compared, mean, details)
 
@@ -97,9 +97,9 @@ def _share(evidence: Evidence, sides: dict[int, str], as_claimed: str, otherwise
     """Return the share of the sizes that are above 1; the claim is about every size."""
     above, sizes = list(sides.values()).count(ABOVE), len(evidence.protocol.shapes)
     why = (
-        f"{as_claimed} at {above} of {len(sides)} sizes (the protocol has {sizes}); "
-        f"{otherwise} at {sizes_on(BELOW, sides)}; "
-        f"too close to call at {sizes_on(UNCLEAR, sides)}"
+        f"{as_claimed} at {above} of {len(sides)} sizes"
+        + clause(otherwise, sizes_on(BELOW, sides))
+        + clause("too close to call", sizes_on(UNCLEAR, sides))
     )
     lacking = sizes - len(sides)
     why += f"; {md.counted(lacking, 'size')} cannot be compared" * (lacking > 0)
@@ -232,6 +232,11 @@ def sides_of(every: Mapping[int, Estimate]) -> dict[int, str]:
 
 
 def sizes_on(where: str, sides: Mapping[int, str]) -> str:
-    """Return the sizes on the side `where` of 1, for a sentence: `N = 256, 512`, or `no N`."""
+    """Return the sizes on the side `where` of 1, for a sentence: `N = 256, 512`; "" for none."""
     named = ", ".join(str(n) for n, side in sides.items() if side == where)
-    return f"N = {named}" if named else "no N"
+    return f"N = {named}" if named else ""
+
+
+def clause(words: str, sizes: str) -> str:
+    """Return `; slower at N = 256` for the end of a sentence, or "" without sizes."""
+    return f"; {words} at {sizes}" if sizes else ""

@@ -13,7 +13,7 @@ A verdict needs the whole interval: where its ends would get two verdicts, the c
 import math
 from typing import NamedTuple
 
-from analysis.markdown import number, percent
+from analysis.markdown import percent
 
 REPRODUCED, PARTLY, NOT_REPRODUCED = "reproduced", "partly", "not reproduced"
 OPEN, NO_DATA = "open", "no data"
@@ -44,11 +44,11 @@ def compare_effects(
     if math.isnan(published):
         (verdict,) = ends if len(ends) == 1 else (OPEN,)
         return Comparison(verdict, _direction(verdict))
-    words = f"effect {_effect(value, neutral)}, published {_effect(published, neutral)}"
+    words = f"measured {_effect(value, neutral)}, published {_effect(published, neutral)}"
     if len(ends) > 1 or _is_across(low, high, published, neutral, rounding):
         return Comparison(OPEN, f"the interval is too wide to say: {words}")
     (verdict,) = ends
-    sizes = {REPRODUCED: "same direction and size", PARTLY: "same direction, another size"}
+    sizes = {REPRODUCED: "same direction and size", PARTLY: "same direction, different size"}
     return Comparison(verdict, f"{sizes.get(verdict, 'the other direction')}: {words}")
 
 
@@ -94,7 +94,7 @@ def _share_verdict(share: float, published: float) -> str:
 
 
 def _effect(value: float, neutral: float) -> str:
-    return f"{number(value - neutral, 3)}" if neutral else percent(value, 1)
+    return f"{100 * (value - neutral):+.3g} %" if neutral else percent(value, 1)
 
 
 def _direction(verdict: str) -> str:

@@ -6,6 +6,7 @@ of the fastest counts as the fastest, because the ranking calls such a differenc
 
 from collections.abc import Collection
 
+import numpy as np
 import pandas as pd
 
 from analysis import palette, stats
@@ -123,7 +124,8 @@ def reach(rows: pd.DataFrame) -> str:
     timed = shares.notna().mean()
     lowest = shares.loc[:, timed >= OFTEN].min()
     first = min(lowest.index, key=lambda name: (-lowest[name], palette.order(name)))
-    where = "at every size" if timed[first] == 1 else "wherever it was timed"
+    every = f"every N (M = {rows['M'].iloc[0]})" if rows["M"].nunique() == 1 else "every size"
+    where = f"at {every}" if timed[first] == 1 else "wherever it was timed"
     share = f"at least {int(100 * lowest[first])} % of a copy's speed {where}"
     if first == TORCH:
         return f"torch keeps {share}, and no kernel keeps more"
@@ -145,7 +147,9 @@ def profile(behind: pd.DataFrame, near: float, baselines: Collection[str]) -> st
     second = slower[0]
     if shares[second] == shares[first]:
         return f"{first} and {second} are each {place}"
-    return f"{first} is {place}, {second} at {percent(shares[second])}"
+    refused = int(np.isinf(behind[second]).sum())
+    reason = f", counting {refused} that it cannot run" if refused else ""
+    return f"{first} is {place}, {second} at {percent(shares[second])}{reason}"
 
 
 def lead(leads: pd.Series, variant: str) -> str:

@@ -110,14 +110,18 @@ def _conclusion(timed: pd.DataFrame) -> str:
 
 
 def _eager_conclusion(timed: pd.DataFrame) -> list[str]:
-    """Return a line that says whether the host or the GPU decides over eager calls of the first."""
+    """Return a line that says whether the host or the GPU bounds eager calls of the first."""
     first = timed.iloc[0]
     if math.isnan(first["eager_us"]):
         return []
     if first["eager_us"] <= first["time_us"]:
-        return [f"called eagerly: the GPU decides, so {first['variant']} takes its time in a graph"]
+        return [
+            f"called eagerly: bound by the GPU, so {first['variant']} takes its time in a graph"
+        ]
     own, torch = (md.number(first[name], 3) for name in ("eager_us", "torch_eager_us"))
-    line = f"called eagerly: the host decides, {own} µs a call of {first['variant']} and {torch} of"
+    line = (
+        f"called eagerly: bound by the host, {own} µs a call of {first['variant']} and {torch} of"
+    )
     line += f" {first['baseline']}"
     quickest = timed.loc[timed["eager_us"].idxmin()]
     if quickest["variant"] not in (first["variant"], first["baseline"]):

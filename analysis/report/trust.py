@@ -81,9 +81,9 @@ def _a_a(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 def _between(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     boards = spread.process_spread(rows)
     text = (
-        f"A kernel's speed-up over torch varies by {percent(boards['a'].median(), 2)} from one "
-        f"process to the next; on the worst board by {percent(boards['a'].max(), 2)} plus "
-        f"{boards['b'].max():.2f} µs a call. Every interval includes this spread."
+        f"A kernel's speed-up over torch varies by {percent(boards['a'].median(), 2)} between "
+        f"processes, and by {percent(boards['a'].max(), 2)} plus {boards['b'].max():.2f} µs per "
+        f"call on the worst board. Every interval includes the spread of its own board."
     )
     lines = [(*key, *values) for key, *values in boards.itertuples(name=None)]
     heads = [*spread.BOARD, "relative", "us_per_call", "degrees_of_freedom"]
@@ -93,7 +93,7 @@ def _between(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 def _cold(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     text = (
         "Every timed call starts with a cold cache. As a check, we measured how much of its input "
-        f"a call still finds in L2: {percent(rows['found_in_l2'].median(), 1)} as a rule, and "
+        f"a call still finds in L2: {percent(rows['found_in_l2'].median(), 1)} in the median, and "
         f"{percent(rows['found_in_l2'].max(), 1)} at most."
     )
     columns = ["cold_load_cycles", "resident_load_cycles", "found_in_l2"]
@@ -112,8 +112,8 @@ def _flags(rows: pd.DataFrame, unranked: Collection[str]) -> tuple[str, pd.DataF
         + ". "
     )
     if unranked:
-        text += f"Left out of the ranking, for {' or '.join(unranked)}: "
-        text += f"{md.counted(excluded, 'row')}."
+        text += f"{md.counted(excluded, 'row')} left out of the ranking, for "
+        text += f"{' or '.join(unranked)}."
     for reason, count in by_rows.items():
         text += f" {md.counted(count, 'row')}: {EXCLUDED[reason]}." if count else ""
     table = flagged.groupby(["flag", "gpu", "op", "dtype"]).size().rename("rows").reset_index()
@@ -138,7 +138,7 @@ def _failures(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     table = table.sort_values(["status", "rows"], ascending=[True, False]).drop(columns="alike")
     if table.empty:
         return "Every row is right and timed.", table
-    return f"Not every row is right and timed: {md.counts(rows['status'])}.", table
+    return f"Rows that are not simply right and timed: {md.counts(rows['status'])}.", table
 
 
 def _accuracy(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
@@ -153,7 +153,7 @@ def _accuracy(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 
 
 def _stale(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
-    text = f"Measured with older code: {md.counted(len(rows), 'row')} (`stale` in "
-    text += "measurements.csv). To measure them again: `make record`."
+    text = f"{md.counted(len(rows), 'row')} predate the current code (`stale` in "
+    text += "measurements.csv). `make record` measures them again."
     table = rows.groupby(["gpu", "sweep", "variant"]).size().rename("rows")
     return text * bool(len(rows)), table.reset_index()

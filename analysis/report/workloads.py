@@ -55,7 +55,7 @@ def lines(
 def _answer(size: pd.DataFrame) -> str:
     first = size.iloc[0]
     if first["no_winner"]:
-        return f"no race: {first['no_winner']}"
+        return f"no winner: {first['no_winner']}"
     best = size.loc[size["in_best_set"], "variant"].tolist()
     speed = f"{md.number(first['time_us'], 3)} µs, {md.number(first['speedup'], 3)} times torch"
     return f"{'tie: ' * (len(best) > 1)}{', '.join(best[:3])}; {speed}"

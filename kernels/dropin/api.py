@@ -1,11 +1,11 @@
 """Define ``softmax`` and ``log_softmax``, which have torch's signatures.
 
-A call takes one of three ways:
+A call takes one of three paths:
 
 - directly to a kernel, when no compiler, transform or mode needs to see the call;
 - through the custom operator (``operators``), when one does;
-- to torch, for all that the kernels do not take: other devices, dtypes and tensor classes, and
-  torch.func's derivatives. torch then gives the result or the error.
+- to torch, for everything that the kernels do not support: other devices, dtypes and tensor
+  classes, and torch.func's derivatives. torch then gives the result or the error.
 
 Bytes: 2·M·N·itemsize if all rows have one stride and a row fits where the kernel keeps it. Any
 other tensor is made contiguous first, as torch does.
@@ -75,12 +75,11 @@ def _public(declared: LibraryFunction) -> Callable[..., Tensor]:
     function.__doc__ = f"""Return ``torch.{name}(input, dim, dtype)`` for any rank and strides.
 
     Differentiable. This package's kernels compute float32, float16 and bfloat16 on an NVIDIA GPU,
-    with arithmetic in float32. torch computes everything else, and all that is written to ``out``.
-    input is cast to ``dtype`` first. ``temperature``, a number above 0 or a tensor of input's shape
-    without ``dim``, divides input in float32 first, which reads and writes a matrix once more; the
-    result has the dtype that it has without. Raises ValueError for another number.
-    ``_stacklevel`` is an argument of
-    ``torch.nn.functional.{name}``, which this function can replace.
+    with arithmetic in float32. Other inputs, and calls with ``out``, go to torch. input is cast to
+    ``dtype`` first. ``temperature``, a number above 0 or a tensor of input's shape without ``dim``,
+    divides input in float32 first, which reads and writes a matrix once more; it does not change
+    the dtype of the result. Raises ValueError for a temperature that is not above 0.
+    ``_stacklevel`` is there because ``torch.nn.functional.{name}`` has it.
     The result is contiguous and has input's shape. Raises what torch raises.
     """
     function.__name__ = function.__qualname__ = name

@@ -88,7 +88,7 @@ def test_sides_need_significance_and_those_below_are_corrected(errors, sides):
 
 def test_sizes_of_a_side_are_named():
     named = judges.sizes_on("below", {8: "below", 16: "above", 32: "below"})
-    assert (named, judges.sizes_on("unclear", {8: "below"})) == ("N = 8, 32", "no N")
+    assert (named, judges.sizes_on("unclear", {8: "below"})) == ("N = 8, 32", "")
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_a_named_shape_has_a_line_with_the_answer_of_each_element_type(written):
     assert line[1] == "1024 x 4096"
     assert line[2].startswith("float32: frontier; ")
     assert line[2].endswith(" µs, 2.00 times torch; bfloat16: not measured")
-    assert cells(lines, "GPT-2")[2] == "float32: no race: only torch was timed beside it"
+    assert cells(lines, "GPT-2")[2] == "float32: no winner: only torch was timed beside it"
 
 
 def test_documents_are_beside_the_page_or_in_the_repository_that_publishes_it(monkeypatch):
@@ -160,7 +160,7 @@ def test_flags_noise_and_accuracy_are_counted(written):
     assert "95 % by less than 2.56 %" in said
     assert "looks different in 25.0 % of runs" in said
     assert "1 (a short call: its launch takes longer than the kernel), 1 (the driver" in said
-    assert "varies by 0.50 % from one process to the next" in said
+    assert "varies by 0.50 % between processes" in said
     accuracy = read_csv(folder / "report" / "accuracy.csv")
     (row,) = [row for row in accuracy if row["variant"] == "triton_row"]
     assert float(row["max_rel_error"]) == 3e-7

@@ -76,7 +76,7 @@ def test_the_environment_of_most_rows_ranks_and_trust_counts_the_others():
     frame = frame_of(rows)
     assert frame.loc[frame["ranked"] == "true", "variant"].tolist() == ["a", "c"]
     (flags,) = (finding for finding in trust.findings(frame, UNRANKED) if finding.title == "Flags")
-    assert "Left out of the ranking, for aa_biased or faster_than_roofline or " in flags.text
+    assert " left out of the ranking, for aa_biased or faster_than_roofline or " in flags.text
     assert "1 row: left out of the ranking, because the GPU model" in flags.text
 
 

@@ -47,7 +47,7 @@ def test_every_recorded_size_has_the_answer_of_its_rows(opened, recorded):
     for (best, row), text in zip(expected.values(), said, strict=True):
         more = f" and {len(best) - 4} more" if len(best) > 4 else ""
         winner = "Tie: " * (len(best) > 1) + ", ".join(best[:4]) + more
-        assert text["winner"].strip() == (winner if best else "No race here")
+        assert text["winner"].strip() == (winner if best else "No rival timed here")
         shown = re.match(r"(?:In|\w+ in) a CUDA graph: ([\d.]+)", text["graph"])[1]
         assert float(shown) == pytest.approx(row.time_us, rel=0.005)
         if not best:
@@ -69,7 +69,7 @@ SPEEDS = {
 }
 # Question -> the winner, and the sizes that answer it: in M if N was measured, else in N.
 ANSWERS = {
-    (1024, 64): ("No race here", []),
+    (1024, 64): ("No rival timed here", []),
     (1024, 128): ("Tie: frontier, triton_row", []),
     (1500, 256): ("Likely frontier", [(1024, 256), (4096, 256)]),
     (9, 128): ("Likely a tie: frontier, triton_row", [(1024, 128)]),
@@ -147,9 +147,11 @@ def test_the_answer_says_whether_the_host_or_the_gpu_decides(opened, tmp_path):
     ]
     page = opened(path=made.page(synthetic.frame_of(rows), tmp_path))
     said = [regime(page, N=n) for n in (256, 8192, 65536)]
-    assert said[0].startswith("Called eagerly: 12.0 µs a call (torch 8.00); the host decides")
+    assert said[0].startswith("Called eagerly: 12.0 µs a call (torch 8.00), bound by the host")
     assert said[0].endswith("Without a graph, torch is faster.")
-    assert said[1] == "Called eagerly: 40.0 µs a call (torch 80.0); the GPU decides, as in a graph."
+    assert (
+        said[1] == "Called eagerly: 40.0 µs a call (torch 80.0), bound by the GPU, as in a graph."
+    )
     assert said[2] == "No eager call was timed here."
 
 
@@ -209,7 +211,7 @@ def test_what_was_not_measured_says_where_it_was_and_changes_no_other_field(open
     notice.locator("a", has_text="See NVIDIA H200").click()
     expect(page.locator("[name=gpu]")).to_have_value("h200")
     assert values(page)[1] == "log_softmax"
-    assert page.locator("#winner").inner_text() == "No race here"
+    assert page.locator("#winner").inner_text() == "No rival timed here"
     assert "triton_row was timed" in page.locator("#lead").inner_text()
 
 

@@ -36,4 +36,4 @@ def test_both_figures_are_drawn_from_the_committed_rows():
     names = [tick.get_text() for tick in side_by_side.axes[0].get_yticklabels()]
     assert names == [*figures.TOOLS.values()]
     assert len(bias.axes) == 3
-    assert "off by up to 0.44 %, and after three more steps by up to 0.05 %" in bias.get_suptitle()
+    assert "off by up to 0.44 %, and three extra steps cut that to 0.05 %" in bias.get_suptitle()

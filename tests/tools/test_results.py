@@ -59,8 +59,8 @@ def test_a_loss_stands_in_the_goals_as_a_win_does(rows):
 def test_what_does_not_carry_over_is_named(rows):
     lines = results.carries(rows).splitlines()
     assert lines[-2:] == [
-        "- H100 and H200: the best sets share a kernel at 0 of 1 size with a winner on both; "
-        "`frontier` is in both at 0.",
+        "- H100 and H200: 0 of 1 size with a winner on both have a best kernel in common, and "
+        "`frontier` is one at 0.",
         f"- `peer_liger` on H100, `{OURS}` on H200: 1024x65536 in bfloat16.",
     ]
     old = rows.assign(stale=(rows["gpu"] == "h200").map({True: "true", False: "false"}))

@@ -8,12 +8,12 @@ function listed(names, joint = ", ") {
   return names.slice(0, MOST_NAMED).join(joint) + (more > 0 ? ` and ${more} more` : "");
 }
 const outcome = ({ gpu, no_winner, best }) =>
-  isCheck(gpu) ? "checked" : no_winner ? "no race" : (best.length > 1 ? "tie: " : "") + listed(best);
+  isCheck(gpu) ? "checked" : no_winner ? "no rival timed" : (best.length > 1 ? "tie: " : "") + listed(best);
 
 // The kernels that win at all sizes that raced, or at each; `why` there was no race at any.
 function winner(near) {
   const raced = near.filter((size) => !size.no_winner);
-  if (!raced.length) return { text: "No race here", names: [near[0].variant], why: near[0].no_winner };
+  if (!raced.length) return { text: "No rival timed here", names: [near[0].variant], why: near[0].no_winner };
   const common = raced[0].best.filter((name) => raced.every((size) => size.best.includes(name)));
   if (common.length > 1) return { text: `Tie: ${listed(common)}`, names: common };
   if (common.length) return { text: common[0], names: common };
@@ -34,12 +34,12 @@ function graphFacts(row, tied) {
   return [tied ? `${row.variant} in a CUDA graph: ` : "In a CUDA graph: ", time, ...shares, "."];
 }
 
-// Says whether the host or the GPU decides over eager calls, and who is quickest when it is the host.
+// Says whether the host or the GPU bounds eager calls, and who is quickest when it is the host.
 function eagerFacts(size, row) {
   const { eager_us: own, torch_eager_us: torch, time_us: graph } = row;
   if (own === null) return "No eager call was timed here.";
   const speed = `${microseconds(own)} a call` + (torch === null ? "" : ` (torch ${number(torch)})`);
-  if (own < UNLIKE * graph) return `Called eagerly: ${speed}; the GPU decides, as in a graph.`;
+  if (own < UNLIKE * graph) return `Called eagerly: ${speed}, bound by the GPU, as in a graph.`;
   const timed = size.rows.filter((rival) => rival.eager_us !== null);
   const [quickest] = timed.toSorted(by((rival) => rival.eager_us));
   const torchWins = torch !== null && torch <= quickest.eager_us;
@@ -47,8 +47,8 @@ function eagerFacts(size, row) {
   const name = torchWins ? "torch" : quickest.variant;
   const time = torchWins ? "" : `: ${microseconds(least)}`;
   const but = least * UNLIKE < own ? ` Without a graph, ${name} is faster${time}.` : "";
-  return `Called eagerly: ${speed}; the host decides, because it takes longer to submit a call ` +
-    `than the GPU takes to run it.${but}`;
+  return `Called eagerly: ${speed}, bound by the host, which takes longer to submit a call than ` +
+    `the GPU takes to run it.${but}`;
 }
 
 // Who is next, or why the fastest that was timed has not won.

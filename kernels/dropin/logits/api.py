@@ -50,10 +50,11 @@ def token_log_probs(
     Differentiable with respect to logits. ``temperature`` is a number or a tensor (…), above 0,
     without a gradient.
     ``row_mask`` (…): rows where it is 0 have values and gradients 0, whatever they hold.
-    ``inplace_backward``: the gradient takes the memory of logits, which nothing may need then. It
-    has no effect on a leaf, on overlapping rows, under a compiler, with ``group``, and on a CPU.
-    ``group``: each of its processes has the columns of the vocabulary from ``vocab_start`` on; an
-    index counts all columns, and every process gets the whole result.
+    ``inplace_backward``: the backward overwrites logits with the gradient; do not use them
+    afterwards. It has no effect on a leaf, on overlapping rows, under a compiler, with ``group``,
+    or on a CPU.
+    ``group``: each rank holds a shard of the vocabulary from ``vocab_start`` on; ``index`` is
+    global, and every rank gets the whole result.
 
     A row has the same bits in any batch, at any address, with and without gradients. A token whose
     index is outside its row has log-probability NaN. Raises ValueError for shapes that do not
@@ -100,16 +101,18 @@ def cross_entropy(
 
     A kernel computes input (N, C) or (C,) of float32, float16 or bfloat16 on an NVIDIA GPU with
     int64 classes and without ``weight``, in float32; the result has torch's dtype. Elsewhere torch
-    computes it. A target that is no class and not ``ignore_index`` gives NaN, where torch stops.
+    computes it. A target that is no class and not ``ignore_index`` gives NaN, where torch
+    fails an assertion.
 
     ``gradient_in_forward``: the gradient is computed with the loss, while a row is in registers, so
     a training step reads the logits once, not twice. The gradient waits for the backward, which may
     run once and has no derivative; it costs an extra pass if the gradient of the loss is not 1.
-    ``inplace_backward``: the gradient takes the memory of input, which nothing may need then; with
-    ``gradient_in_forward`` it does so at once. Neither has an effect where torch computes, nor
-    under a compiler; the second has none on a leaf and on overlapping rows.
+    ``inplace_backward``: the gradient overwrites input, which must not be used afterwards; with
+    ``gradient_in_forward`` that happens in the forward. Neither has an effect where torch computes,
+    or under a compiler; the second has none on a leaf or on overlapping rows.
 
-    Raises what torch raises, and ValueError for a ``z_loss`` of what the kernel does not take.
+    Raises what torch raises, and ValueError if ``z_loss`` is given and the kernel cannot take the
+    input.
     """
     reduction = _reduction(size_average, reduce, reduction)
     rows = input if input.dim() == 2 else input[None]
