@@ -35,7 +35,7 @@ class Line(NamedTuple):
 def lines(
     workloads: Iterable[Workload], sizes: pd.DataFrame, gpus: list[str]
 ) -> dict[str, list[Line]]:
-    """Return the workloads by operation, those with a time first.
+    """Return the workloads by operation, those with the most answers first.
 
     `sizes`: lines of `ranking.over_sweeps`.
     """
@@ -48,8 +48,12 @@ def lines(
         line = lines_of_op.setdefault((name, m, n), Line(name, m, n, {gpu: {} for gpu in gpus}))
         for gpu in gpus:
             line.answers[gpu][workload] = answers.get((op, dtype, m, n, gpu), "")
-    timed = set(sizes["op"])
-    return {op: list(by_op[op].values()) for op in sorted(by_op, key=lambda op: op not in timed)}
+    answered = {
+        op: sum(bool(text) for line in lines_of_op.values() for texts in line.answers.values()
+                for text in texts.values())
+        for op, lines_of_op in by_op.items()
+    }  # fmt: skip
+    return {op: list(by_op[op].values()) for op in sorted(by_op, key=lambda op: -answered[op])}
 
 
 def _answer(size: pd.DataFrame) -> str:

@@ -160,7 +160,7 @@ def test_named_shapes_can_be_picked_and_fill_the_operation_and_the_type(opened, 
     names += [["loss", "cross_entropy", "bfloat16", 4, 8]]
     page = opened(path=made.page(synthetic.frame_of(made.rows()), tmp_path, names))
     models = page.locator("#named select")
-    label = "GPT-2 sampling: 64\u00a0×\u00a050257, float16"  # noqa: RUF001
+    label = "GPT-2 sampling: 64\u00a0×\u00a050257, float16 (not measured)"  # noqa: RUF001
     models.select_option(label=label)
     assert values(page)[1:] == ["softmax", "float16", "64", "50257"]
     assert "(GPT-2 sampling)" in page.locator("#asked").inner_text()

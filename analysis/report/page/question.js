@@ -40,7 +40,8 @@ const models = find("#named select");
 for (const [op, group] of Map.groupBy(WORKLOADS, (workload) => workload.op))
   models.append(h("optgroup", { label: op }, ...group.map((workload) => {
     const text = `${workload.name}: ${sizeName(workload)}, ${workload.dtype}`;
-    return h("option", { value: WORKLOADS.indexOf(workload) }, text);
+    const isTimed = RANKED.some((row) => isWorkload(row)(workload));
+    return h("option", { value: WORKLOADS.indexOf(workload) }, text + (isTimed ? "" : " (not measured)"));
   })));
 find("#named").hidden = !WORKLOADS.length;
 models.addEventListener("input", () => {
