@@ -139,6 +139,8 @@ def test_the_answer_says_whether_the_host_or_the_gpu_decides(opened, tmp_path):
         for n, times, ratio in ((256, host, 8 / 12), (8192, gpu, 2.0))
         for variant, speed in (("frontier", 2.0), ("peer_quack", 1.5))
     ]
+    unclear = host | {"eager_speedup": 8 / 12, "eager_speedup_low": 0.5, "eager_speedup_high": 1.2}
+    rows.append(synthetic.with_speedup(2.0, variant="frontier", N=1024, **unclear))
     unknown = {"latency_us": "", "torch_latency_us": ""}
     unknown |= dict.fromkeys(("eager_speedup", "eager_speedup_low", "eager_speedup_high"), "")
     rows += [
@@ -146,13 +148,14 @@ def test_the_answer_says_whether_the_host_or_the_gpu_decides(opened, tmp_path):
         for variant, speed in (("frontier", 2.0), ("peer_quack", 1.5))
     ]
     page = opened(path=made.page(synthetic.frame_of(rows), tmp_path))
-    said = [regime(page, N=n) for n in (256, 8192, 65536)]
+    said = [regime(page, N=n) for n in (256, 8192, 65536, 1024)]
     assert said[0].startswith("Called eagerly: 12.0 µs a call (torch 8.00), bound by the host")
     assert said[0].endswith("Without a graph, torch is faster.")
     assert (
         said[1] == "Called eagerly: 40.0 µs a call (torch 80.0), bound by the GPU, as in a graph."
     )
     assert said[2] == "No eager call was timed here."
+    assert said[3].endswith("than the GPU takes to run it."), "torch is not significantly faster"
 
 
 def test_named_shapes_can_be_picked_and_fill_the_operation_and_the_type(opened, report, tmp_path):

@@ -46,7 +46,9 @@ function eagerFacts(size, row) {
   const least = torchWins ? torch : quickest.eager_us;
   const name = torchWins ? "torch" : quickest.variant;
   const time = torchWins ? "" : `: ${microseconds(least)}`;
-  const but = least * UNLIKE < own ? ` Without a graph, ${name} is faster${time}.` : "";
+  const high = torchWins ? row.eager_speedup_high : null; // null: no interval was recorded
+  const isSlower = high === null ? least * UNLIKE < own : high < 1;
+  const but = isSlower ? ` Without a graph, ${name} is faster${time}.` : "";
   return `Called eagerly: ${speed}, bound by the host, which takes longer to submit a call than ` +
     `the GPU takes to run it.${but}`;
 }
