@@ -24,7 +24,7 @@ OURS, TORCH = "frontier", "torch_softmax"
 LEVEL_WITH, NEAR = 1 + stats.TIE, 1.04  # times over the fastest
 OF_ROOFLINE = 0.95
 SHARE = 0.95  # share of the sizes that most goals ask for
-MOST_EXCLUDED = 0.07  # of A/A intervals, which may exclude 1
+MOST_EXCLUDED = 0.07  # share of A/A intervals that may exclude 1
 # What the intervals of geometric means leave out.
 OF_THESE = (
     "the intervals cover only these sizes, boards and days; expect larger differences elsewhere"

@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis import palette
+from analysis import palette, schema
 from analysis.figures import labels, style
 from analysis.markdown import number, percent, table
 from measure import ROOT
@@ -37,9 +37,10 @@ PANEL = 2.6  # inches
 
 
 def recorded_rows(gpu: str, sweep: str) -> pd.DataFrame:
-    """Return the timed rows of a recorded sweep in float32: medians over replicates."""
+    """Return the rows of a recorded sweep that rank, in float32: medians over replicates."""
     rows = pd.read_csv(ROOT / f"data/recorded/{gpu}/{sweep}.csv")
-    rows = rows[(rows["status"] == "ok") & (rows["dtype"] == "float32")]
+    ranks = rows["flags"].fillna("").str.split().map(set(schema.UNRANKED).isdisjoint)
+    rows = rows[(rows["status"] == "ok") & (rows["dtype"] == "float32") & ranks]
     values = rows.select_dtypes("number").columns.difference(["M", "N"])
     merged = rows.groupby(["M", "N", "variant"])[[*values]].median().reset_index()
     return merged.assign(copies=1 / merged["of_copy"], gpu_name=rows["gpu_name"].iloc[0])

@@ -83,7 +83,7 @@ def _between(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     text = (
         f"A kernel's speed-up over torch varies by {percent(boards['a'].median(), 2)} between "
         f"processes, and by {percent(boards['a'].max(), 2)} plus {boards['b'].max():.2f} µs per "
-        f"call on the worst board. Every interval includes the spread of its own board."
+        f"call on the worst board. Every interval includes its board's spread."
     )
     lines = [(*key, *values) for key, *values in boards.itertuples(name=None)]
     heads = [*spread.BOARD, "relative", "us_per_call", "degrees_of_freedom"]

@@ -104,8 +104,8 @@ class LibraryFunction:
     # The gradient with respect to the input, computed from g, the gradient with respect to the
     # output, and from the output y.
     gradient: "LibraryFunction | None" = None
-    # Of a gradient: ``formula(g, y, v, dim)`` returns the gradients of Σ v·dx with respect to g and
-    # y, by torch's functions.
+    # A gradient's own: ``formula(g, y, v, dim)`` returns the gradients of Σ v·dx with respect to g
+    # and y, by torch's functions.
     formula: Callable[..., tuple[Tensor, Tensor]] | None = None
     operator: Callable[..., Tensor] | None = None  # softmax_bench::NAME; ``operators`` sets it
     # Contiguous, aligned inputs are known by shape and dtype of the first, dtype of the output

@@ -23,7 +23,7 @@ from .logits import rows
 from .logits.api import LOGSUMEXP
 
 BACKEND = "CUDA"
-OPERATORS = [each.aten for function in FUNCTIONS for each in (function, function.gradient)]
+OPERATORS = [part.aten for function in FUNCTIONS for part in (function, function.gradient)]
 
 _lock = threading.RLock()
 _active: list["Replacement"] = []

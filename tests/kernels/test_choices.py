@@ -185,7 +185,7 @@ def test_at_most_two_vectors_of_a_lane_of_a_staged_row_are_absent(itemsize):
     for cols in [*range(1, 20_000), 50257, 151937, 262143, 500_001]:
         vectors = -(-cols * itemsize // 16)
         for config in frontier_staged.CONFIGS:
-            shape = frontier_staged.shape_of(vectors, *parse(config).values(), 16)
+            shape = frontier_staged.layout_of(vectors, *parse(config).values(), 16)
             if shape:
                 per_warp = vectors // (shape.warps * shape.cluster)
                 assert 32 * (shape.per_lane - 1) <= per_warp <= 32 * shape.per_lane

@@ -1,6 +1,6 @@
 """FasterTransformer's softmax for small batches: one block per row.
 
-Idea: as ``cuda_fastertransformer_v1``, but every row gets a block of its own, so that few (batch,
+Idea: as ``cuda_fastertransformer_v1``, but every row gets its own block, so that few (batch,
 head) pairs still fill the GPU.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: N up to 1024, the threads of a block; M below 2^31; compute capability 8.0.
