@@ -14,6 +14,7 @@ from analysis import claims, palette, published, ranking, stats
 from analysis.claims.reproduction import NO_DATA, OPEN
 from analysis.frame import is_baseline, once
 from analysis.markdown import counted, percent, table, with_interval
+from analysis.report import trust
 from analysis.schema import ITEMSIZE, SIZE
 from analysis.stats import Estimate, spread
 from measure import ROOT
@@ -24,7 +25,6 @@ OURS, TORCH = "frontier", "torch_softmax"
 LEVEL_WITH, NEAR = 1 + stats.TIE, 1.04  # times over the fastest
 OF_ROOFLINE = 0.95
 SHARE = 0.95  # share of the sizes that most goals ask for
-MOST_EXCLUDED = 0.07  # share of A/A intervals that may exclude 1
 # What the intervals of geometric means leave out.
 OF_THESE = (
     "the intervals cover only these sizes, boards and days; expect larger differences elsewhere"
@@ -227,9 +227,11 @@ def _facts(rows: pd.DataFrame, goals: dict) -> Iterable[str]:
         level = goals[gpu, ALL, ALL]["level"]
         lost = ", ".join(values(level[~level["met"]]))
         yield f"{gpu.upper()}: `frontier` is more than 1 % behind: {lost or 'nowhere'}."
-        aa = spread.aa_controls(part[part["status"] == "ok"]).groupby("op")["excludes"].mean()
+        ok = part[part["status"] == "ok"]
+        aa = spread.aa_controls(ok).groupby("op")["excludes"].mean()
         shares = ", ".join(f"`{op}` {percent(excluded, 1)}" for op, excluded in aa.items())
-        yield f"{gpu.upper()}: A/A intervals that exclude 1 (goal 3 to 7 %): {shares}.{_biased(aa)}"
+        yield f"{gpu.upper()}: A/A intervals that exclude 1 (goal 3 to 7 %): {shares}."
+        yield from (f"{caution}." for caution in trust.biased(ok))
         if part["replicate"].max() < 2:
             yield f"{gpu.upper()}: one replicate, so no verdict on a claim was repeated."
             continue
@@ -240,13 +242,6 @@ def _facts(rows: pd.DataFrame, goals: dict) -> Iterable[str]:
             for (claim, quantity, verdict, alone), by in alike["replicate"]
         )
         yield f"{gpu.upper()}: claims with another verdict from one replicate: {differ or 'none'}."
-
-
-def _biased(excluding: pd.Series) -> str:
-    """Return a sentence on operations whose A/A intervals exclude 1 too often; "" without any."""
-    names = ", ".join(f"`{op}`" for op, share in excluding.items() if share > 2 * MOST_EXCLUDED)
-    said = " That is far above the goal: read this GPU's intervals of {} as too narrow."
-    return said.format(names) if names else ""
 
 
 def carries(rows: pd.DataFrame) -> str:

@@ -109,15 +109,14 @@ def _log_probs(ranks: pd.DataFrame) -> str | None:
         return None
     are_wrong = sizes[WRONG].map(lambda names: any(word in names for word in MASKED))
     wrong = sorted(set(sizes.loc[are_wrong, "variant"]), key=palette.order)
-    ends = dict.fromkeys(number(end, 3) for end in (ours["speedup"].min(), ours["speedup"].max()))
     mistaken = " and ".join(f"`{name}`" for name in wrong) or "none"
     return (
         f"**Masked logits break published kernels.** Among the kernels for token "
         f"log-probabilities, {mistaken} {'are' if len(wrong) > 1 else 'is'} "
         f"[wrong where many logits are -inf](docs/special_rows.md). `{OURS_OF_LOGITS}` is "
         f"{'wrong, too; ' if OURS_OF_LOGITS in wrong else 'right; '}at the "
-        f"{counted(len(ours), 'matrix')} measured it is {' to '.join(ends)} times as fast as the "
-        f"usual composition of torch functions{_over_rivals(sizes, ours)}."
+        f"{counted(len(ours), 'matrix')} measured it is {_span(ours['speedup'])} times as fast as "
+        f"the usual composition of torch functions{_over_rivals(sizes, ours)}."
     )
 
 
@@ -128,8 +127,12 @@ def _over_rivals(sizes: pd.DataFrame, ours: pd.DataFrame) -> str:
     leads = (fastest / ours.set_index(SIZE)["time_us"]).dropna()
     if leads.empty:
         return ""
-    ends = dict.fromkeys(number(end, 3) for end in (leads.min(), leads.max()))
-    return f", and {' to '.join(ends)} times as fast as the best other kernel"
+    return f", and {_span(leads)} times as fast as the best other kernel"
+
+
+def _span(values: pd.Series) -> str:
+    """Return `11.8 to 12.8`, or the one number."""
+    return " to ".join(dict.fromkeys(number(end, 3) for end in (values.min(), values.max())))
 
 
 def _losses(ranks: pd.DataFrame) -> str:

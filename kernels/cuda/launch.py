@@ -102,10 +102,8 @@ def launch_rows(
     out_address, x_address, dtype = out.data_ptr(), x.data_ptr(), out.dtype
     narrow, aligned_as = None, x_address
     if x.dtype is not dtype:
-        narrow, aligned_as = (
-            x.dtype,
-            scale_alignment(x_address, x.element_size(), out.element_size()),
-        )
+        narrow = x.dtype
+        aligned_as = scale_alignment(x_address, x.element_size(), out.element_size())
     pack = widest_pack(out.element_size(), out_address | aligned_as, x_stride | out_stride | cols)
     key = (planner, dtype, rows, cols, pack, log, x.get_device(), narrow)
     return launch_with(key, (out_address, x_address, out_stride, x_stride, rows, cols))

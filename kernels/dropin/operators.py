@@ -18,7 +18,7 @@ from .library_function import KnownLaunch, LibraryFunction, new_output
 
 
 def _register(function: LibraryFunction) -> None:
-    """Register ``softmax_bench::NAME(*inputs, dim, dtype)`` for an function."""
+    """Register ``softmax_bench::NAME(*inputs, dim, dtype)`` for a function."""
     tensors = ", ".join(f"Tensor {name}" for name in function.inputs)
     operator = custom_op(
         f"softmax_bench::{function.name}",
