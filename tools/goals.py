@@ -99,9 +99,11 @@ def leads(ranks: pd.DataFrame, rivals: Collection[str]) -> dict[tuple, Estimate]
 
 
 def order(rows: pd.DataFrame) -> list[str]:
-    """Return the recorded GPUs: those with the most standard sweeps first, then the newest."""
+    """Return the recorded GPUs: those with the most of `make record` first, then the newest."""
     newest = rows.groupby("gpu")["started_at"].max().sort_values(ascending=False)
-    return sorted(newest.index, key=lambda gpu: len(lacking(rows, gpu)))
+    parts = rows[rows["sweep"].isin(record.SWEEPS)].drop_duplicates(["gpu", "sweep", "replicate"])
+    recorded = parts["gpu"].value_counts()
+    return sorted(newest.index, key=lambda gpu: -recorded.get(gpu, 0))
 
 
 def lacking(rows: pd.DataFrame, gpu: str) -> list[str]:

@@ -17,6 +17,7 @@ from tools.inserts import bullets, print_block
 from tools.results import recorded
 
 OURS_OF_LOGITS = "frontier_logits"
+OPS_ON_LOGITS = ("token_log_prob", "cross_entropy")
 MASKED = ("-inf", "one finite")  # Parts of the names of special rows with masked logits.
 LONG_ROW = 16384  # columns from which a row no longer fits in the registers of one block
 # Points of the table: what people ask, and a few where little is to gain.
@@ -47,10 +48,11 @@ def headline(rows: pd.DataFrame) -> str:
 
 
 def findings(rows: pd.DataFrame) -> str:
-    """Return what the rows of the first recorded GPU say, a loss among them."""
+    """Return what the rows of the first recorded GPU say, a loss among them, and any of logits."""
     gpu, *_ = goals.order(rows)
-    ranks = ranking.rank_variants(rows[rows["gpu"] == gpu])
-    said = _long_rows(ranks), _rivals(ranks), _log_probs(ranks), _losses(ranks)
+    all_ranks = ranking.rank_variants(rows)
+    ranks = all_ranks[all_ranks["gpu"] == gpu]
+    said = _long_rows(ranks), _rivals(ranks), _logits(all_ranks), _losses(ranks)
     return bullets([*filter(None, said)])
 
 
@@ -100,23 +102,30 @@ def _rivals(ranks: pd.DataFrame) -> str:
     )
 
 
-def _log_probs(ranks: pd.DataFrame) -> str | None:
-    """Return who computes the log-probabilities of tokens right and fast; None without rows."""
+def _logits(ranks: pd.DataFrame) -> str | None:
+    """Return which kernels of OPS_ON_LOGITS are right, and how fast ours is; None without rows.
+
+    The times are those of the GPU that has most matrices.
+    """
     sizes = ranking.over_sweeps(ranks)
-    sizes = sizes[sizes["op"] == "token_log_prob"]
+    sizes = sizes[sizes["op"].isin(OPS_ON_LOGITS)]
     ours = sizes[sizes["variant"] == OURS_OF_LOGITS]
     if ours.empty:
         return None
     are_wrong = sizes[WRONG].map(lambda names: any(word in names for word in MASKED))
     wrong = sorted(set(sizes.loc[are_wrong, "variant"]), key=palette.order)
-    mistaken = " and ".join(f"`{name}`" for name in wrong) or "none"
+    *most, last = [f"`{name}`" for name in wrong] or ["none"]
+    mistaken = f"{', '.join(most)} and {last}" if most else last
+    gpu = ours["gpu"].value_counts().index[0]
+    sizes, ours = sizes[sizes["gpu"] == gpu], ours[ours["gpu"] == gpu]
     return (
         f"**Masked logits break published kernels.** Among the kernels for token "
-        f"log-probabilities, {mistaken} {'are' if len(wrong) > 1 else 'is'} "
+        f"log-probabilities and cross-entropy, {mistaken} {'are' if len(wrong) > 1 else 'is'} "
         f"[wrong where many logits are -inf](docs/special_rows.md). `{OURS_OF_LOGITS}` is "
         f"{'wrong, too; ' if OURS_OF_LOGITS in wrong else 'right; '}at the "
-        f"{counted(len(ours), 'matrix')} measured it is {_span(ours['speedup'])} times as fast as "
-        f"the usual composition of torch functions{_over_rivals(sizes, ours)}."
+        f"{counted(len(ours), 'matrix')} measured on an {gpu.upper()} it is "
+        f"{_span(ours['speedup'])} times as fast as the usual composition of torch functions"
+        f"{_over_rivals(sizes, ours)}."
     )
 
 

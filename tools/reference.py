@@ -7,6 +7,7 @@
 import itertools
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 import yaml
 
@@ -80,14 +81,19 @@ def documented(points_: Iterable[Point]) -> list[Point]:
     return [point for point in points_ if kernels.family(point.variant) != CONTRIBUTED]
 
 
+def config_of(path: Path) -> dict:
+    """Return the config of a file of sweeps/, with the defaults."""
+    files = (ROOT / "config.yaml", path)
+    default, own = (yaml.safe_load(file.read_text(encoding="utf-8")) for file in files)
+    return default | own
+
+
 def sweeps() -> str:
     """Return each file of sweeps/, the points that it measures on a GPU, and its first line."""
-    default = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
     lines = []
     for path in sorted((ROOT / "sweeps").glob("*.yaml")):
-        text = path.read_text(encoding="utf-8")
-        about = text.splitlines()[0].removeprefix("# ")
-        sweep_config = default | yaml.safe_load(text)
+        about = path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+        sweep_config = config_of(path)
         measures = sweep_config["gpus"] != ["recorded"]
         count = len(documented(points.expand(sweep_config, "h200"))) if measures else 0
         lines.append(f"[`{path.stem}`](../../sweeps/{path.name}), {count} points: {about}")

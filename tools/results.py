@@ -14,13 +14,15 @@ from analysis import frame, merge, ranking
 from analysis.claims.reproduction import NOT_REPRODUCED, PARTLY, VERDICTS
 from analysis.markdown import counted, counts, number, percent, table, with_interval
 from analysis.report import special_rows
-from analysis.schema import ITEMSIZE, OTHER_BOARD, SIZE, SWEEP_MATRIX
+from analysis.schema import ITEMSIZE, MATRIX, OTHER_BOARD, SIZE, SWEEP_MATRIX
 from analysis.schema import MARKS as MARKED
 from analysis.stats import eager
 from measure import ROOT
-from tools import goals
+from planning import points
+from tools import goals, record
 from tools.goals import OURS, TORCH, carries, findings, furthest, goal_table, lacking, order
 from tools.inserts import bullets, print_block
+from tools.reference import config_of
 
 SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
 PEERS = (OURS, "peer_quack", "peer_tileops", "peer_liger", "peer_flaggems", "peer_flashinfer")
@@ -141,11 +143,11 @@ def peers(rows: pd.DataFrame) -> str:
     lines, gpus = [], order(rows)
     ranks = ranking.rank_variants(rows[rows["sweep"] == "peers"])
     shown = [peer for peer in PEERS if peer in set(ranks["variant"])]
-    for (dtype, m, n), points in ranks.groupby(["dtype", "M", "N"]):
-        if gpus[0] not in set(points["gpu"]):
+    for (dtype, m, n), of_size in ranks.groupby(["dtype", "M", "N"]):
+        if gpus[0] not in set(of_size["gpu"]):
             continue
         for gpu in gpus:
-            by = points[points["gpu"] == gpu].set_index("variant", drop=False)
+            by = of_size[of_size["gpu"] == gpu].set_index("variant", drop=False)
             cells = [_cell(by.loc[peer]) if peer in by.index else "" for peer in shown]
             if any(cells):
                 lines.append([f"{m}x{n}", dtype, gpu.upper(), *cells])
@@ -193,11 +195,25 @@ def gpus(rows: pd.DataFrame) -> str:
             f"{gpu.upper()}: {len(part)} rows ({counts(part['status'])}) of "
             f"{counted(ok['gpu_uuid'].nunique(), 'board')}, {frame.days(ok)}, torch {torch}, "
             f"replicates: {', '.join([str(replicates.max()), *fewest])}. Missing sweeps: "
-            f"{', '.join(lacking(rows, gpu)) or 'none'}. Matrices on two boards: "
+            f"{', '.join(lacking(rows, gpu)) or 'none'}. Sweeps in part: "
+            f"{', '.join(_in_part(part)) or 'none'}. Matrices on two boards: "
             f"{(boards > 1).sum()} of {len(boards)}. Measured by an older version of the kernels "
             f"or of `measure/`: {stale} of the rows. Throttled, or with clock drift: {restless}."
         )
     return bullets(lines)
+
+
+def _in_part(rows: pd.DataFrame) -> list[str]:
+    """Return the standard sweeps of which a GPU lacks matrices, with how many it has."""
+    recorded = rows.drop_duplicates(SWEEP_MATRIX).groupby("sweep")[[*MATRIX]]
+    texts = []
+    for sweep, matrices in recorded:
+        if sweep in record.SWEEPS:
+            expanded = points.expand(config_of(ROOT / f"sweeps/{sweep}.yaml"), rows["gpu"].iloc[0])
+            asked = {points.matrix(point) for point in expanded}
+            has = asked.intersection(matrices.itertuples(index=False, name=None))
+            texts += [f"`{sweep}` {len(has)} of {counted(len(asked), 'matrix')}"] * (has < asked)
+    return texts
 
 
 def _cell(row: pd.Series) -> str:

@@ -8,8 +8,10 @@ the caches serve.
 Limits: a row is a multiple of 4 bytes, as an asynchronous copy has at least these: no odd N in 16
 bits. Rows of x and dx are aligned to 16 bytes, or to the largest part of these that divides a row.
 They fit in the shared memory of a cluster. NVIDIA GPUs from compute capability 8.0 on. If a
-warp's part of a row has only -inf, the row becomes NaN (-inf - -inf). The gradient alone needs the
-log of a row's sum, which a further kernel adds up from what this project's forward saves.
+warp's part of a row has only -inf, the row becomes NaN (-inf - -inf). So does every row of a length
+that leaves a warp no element: at N = 151936 in 16 bits, the last of 16 blocks begins past the end.
+The gradient alone needs the log of a row's sum, which a further kernel adds up from what this
+project's forward saves.
 Source: QuACK (Dao-AILab/quack), quack/cross_entropy.py. ``make peers`` installs
 the package, which is optional.
 """

@@ -41,6 +41,15 @@ def test_a_sweep_of_fewer_replicates_is_named():
     parts = [recorded(PEERS, sweep, "h100") for sweep in ("peers", "random")]
     parts += [recorded(PEERS, "peers", "h100", replicate=2)]
     assert "replicates: 2, `random` 1. Missing" in results.gpus(pd.concat(parts))
+    # more sweeps, measured once, are not more of a record
+    parts += [recorded(PEERS, sweep, "h200") for sweep in ("frontier", "random")]
+    assert goals.order(pd.concat(parts)) == ["h100", "h200"]
+
+
+def test_a_sweep_that_lacks_matrices_is_named():
+    """65536 columns are a matrix of `peers`, in a sweep of seven."""
+    some = recorded(PEERS, "peers", "h100", distribution="normal")
+    assert "Sweeps in part: `peers` 1 of 7 matrices." in results.gpus(some)
 
 
 def test_a_loss_stands_in_the_goals_as_a_win_does(rows):
