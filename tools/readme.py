@@ -114,14 +114,14 @@ def _logits(ranks: pd.DataFrame) -> str | None:
         return None
     are_wrong = sizes[WRONG].map(lambda names: any(word in names for word in MASKED))
     wrong = sorted(set(sizes.loc[are_wrong, "variant"]), key=palette.order)
-    *most, last = [f"`{name}`" for name in wrong] or ["none"]
-    mistaken = f"{', '.join(most)} and {last}" if most else last
+    *first, last = [f"`{name}`" for name in wrong] or ["no other kernel"]
+    mistaken = f"{', '.join(first)} and {last}" if first else last
     gpu = ours["gpu"].value_counts().index[0]
     sizes, ours = sizes[sizes["gpu"] == gpu], ours[ours["gpu"] == gpu]
     return (
-        f"**Masked logits break published kernels.** Among the kernels for token "
-        f"log-probabilities and cross-entropy, {mistaken} {'are' if len(wrong) > 1 else 'is'} "
-        f"[wrong where many logits are -inf](docs/special_rows.md). `{OURS_OF_LOGITS}` is "
+        f"**Masked logits break published kernels.** Where many logits are -inf, {mistaken} "
+        f"{'compute' if first else 'computes'} [wrong log-probabilities or "
+        f"losses](docs/special_rows.md). `{OURS_OF_LOGITS}` is "
         f"{'wrong, too; ' if OURS_OF_LOGITS in wrong else 'right; '}at the "
         f"{counted(len(ours), 'matrix')} measured on an {gpu.upper()} it is "
         f"{_span(ours['speedup'])} times as fast as the usual composition of torch functions"
