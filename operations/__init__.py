@@ -76,12 +76,12 @@ class Operand:
 
     @property
     def has_rows(self) -> bool:
-        """Return whether each row has a part of it."""
+        """Return whether its first dimension is M."""
         return self.shape[0] == "M"
 
     @property
     def is_matrix(self) -> bool:
-        """Return whether it has a number of the point's dtype for each element of the matrix."""
+        """Return whether it is an (M, N) tensor of the point's dtype."""
         return self.shape == ("M", "N") and self.dtype is None
 
 
@@ -119,8 +119,8 @@ class Operation:
     rows of -inf alone, and rows with one infinity or NaN. None: ``inputs_of`` makes them from x.
     ``special_rows(x, draw)``: inputs by the name of what is special in some of their rows, beside
     those that all operations have; x is of normal numbers. Names have no semicolon.
-    ``exact(*inputs, dtype)``: the result for inputs in float64, or int64, where the point has this
-    dtype: an ``Exact``, or a tuple with one for each output.
+    ``exact(*inputs, dtype)``: the result, an ``Exact`` or a tuple with one for each output. The
+    inputs come in float64, indices in int64; ``dtype`` is the point's.
     ``baseline(*inputs, out)``: torch's own way, which writes to ``out``.
     """
 
@@ -131,7 +131,7 @@ class Operation:
     aten: tuple[str, ...]  # operators of torch to which the baseline dispatches
     outputs: tuple[Output, ...] = (Output("y"),)
     baseline_variant: str = ""  # variant that calls the baseline; "": torch_ and the operation
-    watched: tuple[str, ...] = ()  # torch's functions that those below call; no kernel may replace
+    watched: tuple[str, ...] = ()  # torch's functions that `exact` and `baseline` call
     undefined: Callable[..., tuple[str, Inputs]] | None = None
     special_rows: "Callable[..., dict[str, Inputs]] | None" = None
     # The fastest way to move the same bytes: "copy" one matrix, "add" two into a third, or "read"

@@ -46,7 +46,7 @@ class Replacement(contextlib.AbstractContextManager):
                 _apply()
 
     def undo(self) -> None:
-        """Give torch its kernels back, once every other replacement is undone, too."""
+        """Give torch its kernels back when the last active replacement is undone."""
         with _lock:
             if self in _active:
                 _active.remove(self)
@@ -67,7 +67,7 @@ class Replacement(contextlib.AbstractContextManager):
 def replace_torch(*, inductor: bool = False) -> Replacement:
     """Let torch.softmax, log_softmax, logsumexp and their callers run this package's kernels.
 
-    Return an object whose ``undo()`` ends it, and which may stand in a ``with`` statement. Nothing
+    Return an object with ``undo()``, usable as a context manager. Nothing
     changes for tensors that are not on an NVIDIA GPU, nor without one.
     torch.compile's Inductor writes its own code for softmax, and fuses it with what stands beside
     it. ``inductor=True`` makes it call the kernels, too; compiled functions are compiled again.

@@ -1,9 +1,9 @@
 """The fastest of this project's kernels for each row length.
 
 Idea: a short row takes several lanes of a warp. Longer rows take a warp, a block or a cluster. The
-longest take all blocks of the GPU. Rows whose bytes are no multiple of 16 have other borders.
-RULE chooses by N and the dtype, never by M, so a row gives the same bits in any batch.
-A 16-bit x whose output is float32 is divided as float32, and gives the bits of a cast before.
+longest take all blocks of the GPU. Rows whose size is not a multiple of 16 bytes use other
+thresholds. RULE chooses by N and the dtype, never by M, so a row gives the same bits in any batch.
+A 16-bit x with float32 output is tiled like a float32 row, so the bits are those of casting first.
 Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
 Limits: N up to 2^30. Compute capability 9.0; for rows of at most 80 KiB 8.0 is enough.
 Source: ``frontier_short``; for unaligned rows ``frontier_packed``; for both ``frontier_rows``,

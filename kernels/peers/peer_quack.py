@@ -5,10 +5,10 @@ into registers. Maximum and sum are reduced together, through shuffles and share
 compute capability 9.0 on, a cluster of up to 16 blocks shares a long row.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: rows of x and out are aligned to 16 bytes and a multiple of 16 bytes long. They fit in the
-shared memory of a cluster. NVIDIA GPUs from compute capability 8.0 on. Beyond N = 3072 several
-warps share a row, and each scales by its own maximum first. If one of them has only -inf, the row
-becomes NaN (-inf - -inf). In float32 the rounding of maximum times log2(e) shows in rows of values
-around 10,000.
+shared memory of a cluster. NVIDIA GPUs from compute capability 8.0 on.
+Errors: beyond N = 3072 several warps share a row, and each subtracts its own maximum first. A warp
+that sees only -inf computes -inf - -inf, which is NaN, and the NaN spreads to the row. In float32
+the rounding of maximum times log2(e) shows in rows of values around 10,000.
 Source: QuACK (Dao-AILab/quack), quack/softmax.py. The package is optional:
 ``make peers``.
 """

@@ -4,7 +4,7 @@ Bytes: as ``torch_naive``, less what TorchScript's fuser merges.
 Limits: TorchScript is deprecated, and Python 3.14 and newer have none.
 Source: Clay, "How to write softmax in Triton" (Sep 2024), RTX 3090.
 
-Why it is as fast as it is: docs/explanation/why_kernels_differ.md#bytes-moved
+Performance explained in: docs/explanation/why_kernels_differ.md#bytes-moved
 """
 
 import functools

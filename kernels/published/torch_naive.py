@@ -5,7 +5,7 @@ adds a pass.
 Source: the "naive" baseline of the Triton tutorial "Fused Softmax", as used in notes on it
 (Jan 2026) and in Nagi-ovo, "Softmax in OpenAI Triton" (Sep 2024).
 
-Why it is as fast as it is: docs/explanation/why_kernels_differ.md#bytes-moved
+Performance explained in: docs/explanation/why_kernels_differ.md#bytes-moved
 """
 
 import torch

@@ -2,12 +2,12 @@
 
 Idea: a row that fits in a block's registers is loaded once and stored once.
 Bytes: 2·M·N·itemsize, the least possible.
-Limits: 32 warps for every N, so short rows leave most lanes idle. A row beyond the registers of a
-block (65536 float32 values) spills to local memory. The article reports that it cannot start
-beyond N = 131072 (triton 2.1.0); today's limit is Triton's largest tensor.
+Limits: 32 warps for every N, so short rows leave most lanes idle. From some 65536 float32 values
+on, which are all registers of a block, a row spills to local memory. The article reports that it
+cannot start beyond N = 131072 (triton 2.1.0); today's limit is Triton's largest tensor.
 Source: "Triton 入门: 比 Torch 快的 OnlineSoftmax" (Mizuno-Ai / wu-kan, Nov 2024).
 
-Why it is as fast as it is: docs/explanation/why_kernels_differ.md#registers-and-spills
+Performance explained in: docs/explanation/why_kernels_differ.md#registers-and-spills
 """
 
 import torch

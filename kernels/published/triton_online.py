@@ -8,7 +8,7 @@ Limits: any N; a tile of 2^12 with 32 warps is 4 elements per thread.
 Source: "Triton 入门: 比 Torch 快的 OnlineSoftmax" (Mizuno-Ai / wu-kan, Nov 2024); the online
 normaliser is Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018).
 
-Why it is as fast as it is: docs/explanation/why_kernels_differ.md#bytes-moved
+Performance explained in: docs/explanation/why_kernels_differ.md#bytes-moved
 """
 
 import functools

@@ -3,7 +3,7 @@
 Bytes: reads 2·M·N, writes M·N elements.
 Source: "Triton 入门: 比 Torch 快的 OnlineSoftmax" (Mizuno-Ai / wu-kan, Nov 2024).
 
-Why it is as fast as it is: docs/explanation/why_kernels_differ.md#l2
+Performance explained in: docs/explanation/why_kernels_differ.md#l2
 """
 
 import functools

@@ -3,11 +3,11 @@
 Idea: every block is launched once, and the loop over rows lets the compiler prefetch the next row
 while this one is reduced (software pipelining).
 Bytes: 2·M·N·itemsize, the least possible.
-Limits: the row must fit in one block, and the pipeline's stages in shared memory: at depth 4
-that ends near N = 14336 float32 on a GPU with 227 KiB per block.
+Limits: the pipeline's stages must fit in shared memory. A stage is N rounded up to a power of two,
+so with 227 KiB per block N = 16384 in float32 is the longest row.
 Source: the Triton tutorial "Fused Softmax", as described in notes on it (Jan 2026).
 
-Why it is as fast as it is: docs/explanation/why_kernels_differ.md#bytes-moved
+Performance explained in: docs/explanation/why_kernels_differ.md#bytes-moved
 """
 
 import functools

@@ -2,11 +2,11 @@
 
 Idea: ``triton_fused`` with fewer warps for short rows, so that each thread has work.
 Bytes: 2·M·N·itemsize, the least possible.
-Limits: as ``triton_fused``. At most 16 warps, so rows of half the length already spill.
+Limits: as ``triton_fused``. At most 16 warps, of which each thread may use 128 registers.
 Source: Clay, "How to write softmax in Triton" (Sep 2024), RTX 3090. Nagi-ovo, "Softmax in OpenAI
 Triton" (Sep 2024), RTX 3090 Ti, has the same kernel and the same rule for the warps.
 
-Why it is as fast as it is: docs/explanation/why_kernels_differ.md#powers-of-two
+Performance explained in: docs/explanation/why_kernels_differ.md#powers-of-two
 """
 
 import functools

@@ -7,7 +7,7 @@ Bytes: reads 3·M·N, writes M·N elements, less what the caches serve.
 Limits: any N; short rows leave most of a 2^14 tile masked.
 Source: "Triton 入门: 比 Torch 快的 OnlineSoftmax" (Mizuno-Ai / wu-kan, Nov 2024).
 
-Why it is as fast as it is: docs/explanation/why_kernels_differ.md#bytes-moved
+Performance explained in: docs/explanation/why_kernels_differ.md#bytes-moved
 """
 
 import functools

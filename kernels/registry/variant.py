@@ -27,8 +27,8 @@ class Variant:
     Each function is an attribute, too: ``variant.softmax``.
 
     ``unsupported(x)`` returns None, or one sentence that says why the variant cannot take x. A
-    variant may require aligned rows, and says so there. If it takes x, it also takes fewer rows and
-    any row stride that leaves them as aligned as x's.
+    variant may require aligned rows, and says so there. A variant that takes x must also take fewer
+    rows, and any row stride that keeps x's alignment.
     The caller asks ``unsupported`` first: about x, or about g for a backward. The other matrices
     have the same shape, dtype, device and alignment, and unit column stride.
     """

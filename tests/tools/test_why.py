@@ -8,7 +8,7 @@ from PIL import Image
 from analysis.claims import CLAIMS
 from measure import ROOT
 from tests.docs.test_commands import anchors
-from tools import why
+from tools import why_figures as why
 
 PAGE = ROOT / "docs/explanation/why_kernels_differ.md"
 LINK = re.compile(r"docs/explanation/why_kernels_differ\.md#([\w-]+)")

@@ -49,7 +49,7 @@ def token_log_probs(
     pair: the log-probabilities, and each row's entropy (…), where a logit of -inf adds 0.
     Differentiable with respect to logits. ``temperature`` is a number or a tensor (…), above 0,
     without a gradient.
-    ``row_mask`` (…): rows where it is 0 have values and gradients 0, whatever they hold.
+    ``row_mask`` (…): rows where it is 0 get value 0 and gradient 0, even if they hold NaN.
     ``inplace_backward``: the backward overwrites logits with the gradient; do not use them
     afterwards. It has no effect on a leaf, on overlapping rows, under a compiler, with ``group``,
     or on a CPU.
@@ -57,8 +57,9 @@ def token_log_probs(
     global, and every rank gets the whole result.
 
     A row has the same bits in any batch, at any address, with and without gradients. A token whose
-    index is outside its row has log-probability NaN. Raises ValueError for shapes that do not
-    match, TypeError for an index that is not integral.
+    index is outside its row has log-probability NaN. Raises ValueError for shapes or
+    devices that do not match, for a number as temperature that is not above 0, and for a tensor
+    that requires a gradient; TypeError for an index that is not integral.
     """
     shape = logits.shape[:-1]
     if index.dtype is not torch.int64 or index.shape != shape or not index.is_contiguous():

@@ -8,7 +8,7 @@ Bytes: 2·M·N·itemsize, the least possible.
 Limits: N up to 1024, the threads of a block; M of at most (2^31 - 1)·N; compute capability 8.0.
 Source: NVIDIA FasterTransformer 1.0, described by BBuf (2023), A100-PCIE-40GB.
 
-Why it is as fast as it is: docs/explanation/why_kernels_differ.md#small-matrices
+Performance explained in: docs/explanation/why_kernels_differ.md#small-matrices
 """
 
 from ...cuda.plan import LaunchPlan, Problem

@@ -6,7 +6,7 @@ Bytes: 2·M·N·itemsize; beyond shared memory as ``cuda_oneflow_uncached``.
 Limits: compute capability 8.0; none on N.
 Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 
-Why it is as fast as it is: docs/explanation/why_kernels_differ.md#bytes-moved
+Performance explained in: docs/explanation/why_kernels_differ.md#bytes-moved
 """
 
 from ...cuda import launch

@@ -2,14 +2,15 @@
 
 Idea: the row is read once, in packs of 4, 2 or 1, into shared memory as float32. Packs are stored
 element by element, so that a warp never hits a bank twice. Then come a block reduction for the
-maximum, exp in place, a block reduction for the sum, and the output. Blocks have 128, 256, 512 or
-1024 threads: the most that cost no resident block. Blocks stride over the rows.
+maximum, exp in place, a block reduction for the sum, and the output. The block size is the largest
+of 128, 256, 512 and 1024 threads that does not reduce the number of resident blocks. Blocks stride
+over the rows.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: a float32 row must fit in a block's shared memory (N up to about 58,000 on an H100 or H200,
 41,700 on an A100); compute capability 8.0.
 Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 
-Why it is as fast as it is: docs/explanation/why_kernels_differ.md#bytes-moved
+Performance explained in: docs/explanation/why_kernels_differ.md#bytes-moved
 """
 
 from pathlib import Path

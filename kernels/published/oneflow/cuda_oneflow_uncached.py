@@ -7,7 +7,7 @@ Bytes: 2·M·N·itemsize where the caches keep the row, up to 4·M·N·itemsize 
 Limits: compute capability 8.0; none on N.
 Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 
-Why it is as fast as it is: docs/explanation/why_kernels_differ.md#bytes-moved
+Performance explained in: docs/explanation/why_kernels_differ.md#bytes-moved
 """
 
 from pathlib import Path

@@ -1,13 +1,14 @@
 """OneFlow's softmax for short rows: each row in the registers of a warp, or of a part of one.
 
 Idea: no shared memory and no barrier. Each lane holds its columns of a row, moved in packs of 4, 2
-or 1. Max and sum are butterflies of shuffles. A short row takes a power-of-two number of lanes,
-which hold two rows at once if M is even. Blocks of 128 threads stride over the rows.
+or 1. Max and sum are butterflies of shuffles. A row of at most one pack per lane takes a
+power-of-two number of lanes, and two rows at once if M is even. Blocks of 128 threads stride over
+the rows.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: N up to 1024, because a lane holds at most 32 columns; compute capability 8.0.
 Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 
-Why it is as fast as it is: docs/explanation/why_kernels_differ.md#small-matrices
+Performance explained in: docs/explanation/why_kernels_differ.md#small-matrices
 """
 
 from pathlib import Path
