@@ -32,8 +32,9 @@ def number(value: float, digits: int = 4) -> str:
     if math.isnan(value):
         return ""
     if value == 0 or 1e-4 <= abs(value) < 1e9:
-        decimals = digits - 1 - math.floor(math.log10(abs(value))) if value else 0
-        return f"{value:.{max(0, decimals)}f}"
+        # of the rounded number, which may have one digit more before the point
+        exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
+        return f"{value:.{max(0, digits - 1 - exponent)}f}"
     return f"{value:.{digits - 1}e}"
 
 

@@ -45,14 +45,20 @@ def winner(rows: pd.DataFrame) -> str:
         return f"{subject} at {_all(sizes)}{tie}"
     if sentence := _change(is_fastest, speeds.notna()):
         return sentence
+    timed = speeds.notna().sum()
+    # a kernel that is absent at most sizes has not lost there
+    usual = max(wins.index, key=lambda name: (wins[name] >= OFTEN * timed[name], wins[name]))
+    if timed[usual] < sizes and wins[usual] >= max(OFTEN * timed[usual], 2):
+        place = f"the {timed[usual]} sizes where it ranks, of {sizes}"
+        if wins[usual] == timed[usual]:
+            return f"{usual} is the fastest at all {place.removeprefix('the ')}"
+        return f"{usual} is the fastest at {wins[usual]} of {place}"
     count = f"{wins[first]} of {counted(sizes, 'size')}"
     if wins[first] < OFTEN * sizes:
         return (
             f"No kernel wins everywhere: {first} is the fastest at {count}, "
             f"{second} at {wins[second]}"
         )
-    if untimed := int(speeds[first].isna().sum()):
-        return f"{first} is the fastest at {count}, and was not timed at {untimed}"
     behind = _longer((speeds.max(axis=1) / speeds[first]).max())
     return f"{first} is the fastest at {count}, and takes at most {behind} at the others"
 
@@ -69,7 +75,7 @@ def torch_loss(rows: pd.DataFrame) -> str:
     for border in rates.index[:-2]:
         beyond = rates[rates.index > border]
         beyond = beyond.loc[:, beyond.notna().sum() > 1]
-        loss = (1 - beyond.max() / rates[:border].max()).dropna()
+        loss = (1 - beyond.max() / rates.loc[:border].max()).dropna()
         losses[border] = loss.min() if len(loss) else 0.0
     for share, words in LOSSES.items():
         if borders := [border for border, loss in losses.items() if loss >= share]:
@@ -103,18 +109,18 @@ def gain(rows: pd.DataFrame, variant: str) -> str:
     if highest <= 0:
         return (
             f"{variant} saves nothing: torch is faster at {_all(len(saved))}, "
-            f"by up to {_us(-lowest)} a call {low_place}"
+            f"by up to {_us(-lowest)} per call {low_place}"
         )
     if lowest < 0:
         return (
-            f"{variant} saves up to {_us(highest)} a call over torch {high_place}, "
+            f"{variant} saves up to {_us(highest)} per call compared with torch {high_place}, "
             f"and costs up to {_us(-lowest)} more {low_place}"
         )
     if len(saved) == 1:
-        return f"{variant} saves {_us(highest)} a call over torch {high_place}"
+        return f"{variant} saves {_us(highest)} per call compared with torch {high_place}"
     return (
         f"{variant} saves {_us(lowest)} {low_place} to {_us(highest)} {high_place} "
-        "a call over torch"
+        "per call compared with torch"
     )
 
 
@@ -148,7 +154,7 @@ def profile(behind: pd.DataFrame, near: float, baselines: Collection[str]) -> st
     if shares[second] == shares[first]:
         return f"{first} and {second} are each {place}"
     refused = int(np.isinf(behind[second]).sum())
-    reason = f", counting {refused} that it cannot run" if refused else ""
+    reason = f" (it cannot run {refused} of them)" if refused else ""
     return f"{first} is {place}, {second} at {percent(shares[second])}{reason}"
 
 

@@ -77,6 +77,8 @@ def draw_grid(selection: Selection) -> Figure:
     if sizes.empty:
         return style.nothing(selection, "Lead over the best rival")
     variant, leads = lead(sizes)
+    if not variant:
+        return style.nothing(selection, "Lead over torch", "no kernel beats it at any size")
     leads["panel"] = leads["gpu"].map(
         sizes.groupby("gpu")["gpu_name"].first().map(style.short_name)
     )
@@ -106,7 +108,7 @@ def draw_grid(selection: Selection) -> Figure:
         _colour_bar(band[-1], NARROW)
     finding = findings.lead(leads["lead"].dropna(), variant)
     about = (
-        f"Least speed of {variant} over its best rival, torch included, among the sizes of a cell; "
+        f"Lowest speed-up of {variant} over its best rival, torch included, in each cell; "
         "hatched: no rival but torch; white: not measured"
     )
     facts = style.facts(selection._replace(rows=selection.own))
@@ -117,6 +119,8 @@ def draw_grid(selection: Selection) -> Figure:
 def lead(sizes: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     """Return the variant that is most often the fastest, and its `lead` at each of its sizes.
 
+    The variant is "" if torch is the fastest everywhere.
+
     The lead is its speed over that of the fastest other variant, NaN where torch is the only one.
     `sizes`: of ranking.over_sweeps.
     """
@@ -124,13 +128,12 @@ def lead(sizes: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     wins = sizes.loc[(sizes["rank"] == 1) & ~torch, "variant"].value_counts()
     variant = min(wins.index, key=lambda name: (-wins[name], palette.order(name)), default="")
     rivals = sizes[sizes["variant"] != variant]
-    raced = sizes[~torch & (sizes["variant"] != variant)].groupby(SIZE).size() > 0
+    has_rival = sizes[~torch & (sizes["variant"] != variant)].groupby(SIZE).size() > 0
     fastest = rivals.groupby(SIZE)["speedup"].max().clip(lower=1)
     own = sizes[sizes["variant"] == variant].set_index(SIZE)
     ratio = own["speedup"] / fastest.reindex(own.index)
-    return variant, ratio.where(raced.reindex(own.index, fill_value=False)).rename(
-        "lead"
-    ).reset_index()
+    leads = ratio.where(has_rival.reindex(own.index, fill_value=False))
+    return variant, leads.rename("lead").reset_index()
 
 
 def _line_names(table: pd.DataFrame, columns: list[str]) -> pd.Series:

@@ -127,7 +127,8 @@ def draw_published(selection: Selection, tables: pd.DataFrame) -> Figure:
     They are ratios to torch, or to the slowest variant of a table without torch.
     """
     own = selection.own.merge(tables[POINT].drop_duplicates(), on=POINT)
-    rows = pd.concat([own[is_ranked(own, any_board=True)], tables], ignore_index=True)
+    # a ratio of times of two boards would compare the boards, too
+    rows = pd.concat([own[is_ranked(own)], tables], ignore_index=True)
     slowest = tables.groupby("variant")["time_us"].mean().idxmax()
     base = next(iter(tables.loc[is_baseline(tables), "variant"]), slowest)
     # A published table without torch has times alone.

@@ -103,9 +103,9 @@ def finish(
     return figure
 
 
-def nothing(selection: Selection, subject: str) -> Figure:
-    """Return a figure that says that no row of a selection has a time for it."""
-    return finish(plt.figure(), 0, f"{subject}: no timed rows", facts=facts(selection), below=0)
+def nothing(selection: Selection, subject: str, why: str = "no timed rows") -> Figure:
+    """Return a figure that says why a selection has nothing to draw."""
+    return finish(plt.figure(), 0, f"{subject}: {why}", facts=facts(selection), below=0)
 
 
 def facts(selection: Selection, notes: Iterable[str] = ()) -> str:

@@ -45,10 +45,14 @@ def speeds(table: dict[int, dict[str, float]]) -> pd.DataFrame:
         # b wins at 3 because a was not timed there, so it is no change from a to b
         (
             {1: {"a": 2, "b": 1.5}, 2: {"a": 2, "b": 1.5}, 3: {"b": 1.5}},
-            "a is the fastest at 2 of 3 sizes, and was not timed at 1",
+            "a is the fastest at all 2 sizes where it ranks, of 3",
         ),
         (
             {n: {"abc"[n % 3]: 2, "abc"[(n + 1) % 3]: 1.5} for n in range(1, 8)},
+            "b is the fastest at 3 of the 5 sizes where it ranks, of 7",
+        ),
+        (
+            {n: {"abc"[(n + k) % 3]: 2 - k / 2 for k in range(3)} for n in range(1, 8)},
             "No kernel wins everywhere: b is the fastest at 3 of 7 sizes, a at 2",
         ),
         ({1: {}}, "No two kernels were timed at one size"),
@@ -116,17 +120,18 @@ def test_the_time_at_the_largest_matrix(times, sentence):
     [
         (
             {256: 0.5, 512: 12.0},
-            "a saves 0.50 µs (H200, 1024x256) to 12 µs (H200, 1024x512) a call over torch",
+            "a saves 0.50 µs (H200, 1024x256) to 12 µs (H200, 1024x512) per call compared with "
+            "torch",
         ),
-        ({256: 1500.0}, "a saves 1.5 ms a call over torch (H200, 1024x256)"),
+        ({256: 1500.0}, "a saves 1.5 ms per call compared with torch (H200, 1024x256)"),
         (
             {256: -3.0, 512: 40.0},
-            "a saves up to 40 µs a call over torch (H200, 1024x512), "
+            "a saves up to 40 µs per call compared with torch (H200, 1024x512), "
             "and costs up to 3.0 µs more (H200, 1024x256)",
         ),
         (
             {256: -3.0, 512: -40.0},
-            "a saves nothing: torch is faster at both sizes, by up to 40 µs a call "
+            "a saves nothing: torch is faster at both sizes, by up to 40 µs per call "
             "(H200, 1024x512)",
         ),
     ],
@@ -178,8 +183,8 @@ def test_the_share_of_a_copy(shares, sentence):
         ),
         (
             {"a": [1.5, 1.5, 1.5, math.inf], "torch_softmax": [1, 1, 1, 1]},
-            "torch is within 5 % of the fastest at 100 % of 4 shapes, a at 0 %, "
-            "counting 1 that it cannot run",
+            "torch is within 5 % of the fastest at 100 % of 4 shapes, a at 0 % "
+            "(it cannot run 1 of them)",
         ),
         # one size of four is too little to be the first
         (

@@ -73,6 +73,13 @@ def test_the_grid_has_the_least_lead_hatches_torch_alone_and_leaves_the_rest_whi
     )
 
 
+def test_where_torch_is_the_fastest_everywhere_no_grid_is_drawn(tables):
+    rows = synthetic.with_speedups({"a": 0.5, "b": 0.8}, [256, 4096])
+    rows += synthetic.with_speedups({"torch_softmax": 1.0}, [256, 4096])
+    figure = heatmap.draw_grid(select(ranked(rows), tables, "h200"))
+    assert title(figure) == "Lead over torch: no kernel beats it at any size"
+
+
 def test_changes_of_a_comparison_are_cells_with_signs():
     point = {"gpu": "h200", "op": "softmax", "dtype": "float32", "distribution": "normal"}
     changes = pd.DataFrame({"variant": list("abc"), "ratio": [0.5, 1.02, math.nan]})

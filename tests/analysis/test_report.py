@@ -115,6 +115,14 @@ def test_a_named_shape_has_a_line_with_the_answer_of_each_element_type(written):
     assert cells(lines, "GPT-2")[2] == "float32: no winner: only torch was timed beside it"
 
 
+def test_a_named_shape_counts_the_kernels_of_a_tie_that_it_does_not_name(written):
+    rows = with_speedups(
+        dict.fromkeys(["frontier", "peer_quack", "triton_row", "a", "b"], 2.0), [8]
+    )
+    _, text = written(frame_of(rows), workloads=[["tiny", "softmax", "float32", 1024, 8]])
+    assert " and 2 more; " in cells(section(text, "Shapes of real models"), "tiny")[2]
+
+
 def test_documents_are_beside_the_page_or_in_the_repository_that_publishes_it(monkeypatch):
     name, root = "docs/explanation/method.md", Path("/x")
     for variable in ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY"):
@@ -179,8 +187,9 @@ def test_each_operation_has_a_line_of_its_own(written):
 
 
 def test_numbers():
-    values = [1.35312, 131072.0, 1.5e-11, float("nan")]
-    assert [number(value) for value in values] == ["1.353", "131072", "1.500e-11", ""]
+    values = [1.35312, 131072.0, 1.5e-11, float("nan"), 9.99951, 0.0]
+    shown = ["1.353", "131072", "1.500e-11", "", "10.00", "0.000"]
+    assert [number(value) for value in values] == shown
     assert with_interval(1.5, 1.4, 1.6) == "1.500 [1.400, 1.600]"
     assert with_interval(1.5, float("nan"), float("nan")) == "1.500"
 

@@ -26,7 +26,8 @@ const dot = (variant) => h("span", { class: "dot", style: paint(variant) });
 // Writes a number with three digits, or with `digits`; "" for none.
 function number(value, digits = 3) {
   if (value === null) return "";
-  const decimals = value ? digits - 1 - Math.floor(Math.log10(Math.abs(value))) : 0;
+  // of the rounded number, which may have one digit more before the point
+  const decimals = digits - 1 - Number(value.toExponential(digits - 1).split("e")[1]);
   return value.toFixed(Math.max(0, Math.min(9, decimals)));
 }
 const percent = (share) =>

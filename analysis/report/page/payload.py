@@ -16,8 +16,12 @@ from analysis.schema import MARKS, SIZE
 from kernels.registry import source_scan
 
 ABOUT = {
-    "frontier": "This project's kernel. “from softmax_bench import softmax” calls it in place of "
-    "torch.softmax.",
+    "frontier": "This project's kernel. “from softmax_bench import softmax, log_softmax” calls it "
+    "in place of torch's.",
+    "frontier_logits": "This project's kernels. “from softmax_bench import token_log_probs, "
+    "cross_entropy, logsumexp” calls them.",
+    "cuda_backward": "This project's kernel, which computes gradients of softmax_bench's softmax "
+    "and log_softmax.",
 }
 ABOUT_TORCH = "PyTorch's own function, which every other kernel is compared with."
 POINT = ["gpu", "op", "dtype", "M", "N", "variant", "flags", "mark"]
