@@ -1,24 +1,29 @@
 """Let other libraries call this one for log-probabilities of tokens and entropies.
 
 ``trl()``, ``verl()``, ``sglang()`` and ``vllm()`` replace those functions in every module of the
-library that uses them. They return an object with ``undo()``, usable as a context
-manager.
+library that uses them. They return an object with ``undo()``, usable as a context manager.
 """
 
-import contextlib
 import importlib
 import sys
+from collections import defaultdict
 from collections.abc import Callable
+from types import ModuleType
 
 import torch
 from torch import Tensor
 
 from .dropin.logits.api import LOGSUMEXP, token_log_probs
 from .dropin.logits.rows import as_rows, values
+from .dropin.overlapping import Overlapping
 from .logits import RowTensors
 
+# By the module that defines the functions: who asks for ours, and the pairs (theirs, ours).
+_active: defaultdict[str, list["Integration"]] = defaultdict(list)
+_pairs: dict[str, list[tuple[Callable, Callable]]] = {}
 
-class Integration(contextlib.AbstractContextManager):
+
+class Integration(Overlapping):
     """Keep functions of a library replaced until ``undo()``, or the end of the ``with`` statement.
 
     ``replacements``: those of the module ``home``, by name. A module that imported one of them has
@@ -27,33 +32,45 @@ class Integration(contextlib.AbstractContextManager):
     """
 
     def __init__(self, home: str, replacements: dict[str, Callable]):
-        module = importlib.import_module(home)
-        self._library = home.partition(".")[0]
-        for name in replacements:
+        self._home, self._replacements = home, replacements
+        super().__init__()
+
+    @property
+    def _active(self) -> list:
+        return _active[self._home]
+
+    def _apply(self) -> None:
+        pairs = _pairs.pop(self._home, None)
+        if pairs and not self._active:
+            self._exchange([(ours, theirs) for theirs, ours in pairs])
+        elif self._active:  # also in modules that were imported since
+            _pairs[self._home] = pairs = pairs or self._new_pairs()
+            self._exchange(pairs)
+
+    def _new_pairs(self) -> list[tuple[Callable, Callable]]:
+        module = importlib.import_module(self._home)
+        for name in self._replacements:
             if not hasattr(module, name):
                 version = getattr(sys.modules[self._library], "__version__", "unknown")
                 raise AttributeError(
-                    f"{home} of version {version} has no {name}; help(softmax_bench.integrate) "
-                    "names the versions that this works with"
+                    f"{self._home} of version {version} has no {name}; "
+                    "help(softmax_bench.integrate) names the versions that this works with"
                 )
-        self._pairs = [(getattr(module, name), ours) for name, ours in replacements.items()]
-        self._exchange(self._pairs)
+        return [(getattr(module, name), ours) for name, ours in self._replacements.items()]
+
+    @property
+    def _library(self) -> str:
+        return self._home.partition(".")[0]
 
     def _exchange(self, pairs: list[tuple[Callable, Callable]]) -> None:
         new_by_id = {id(old): new for old, new in pairs}
         for name, module in [*sys.modules.items()]:
-            if name.partition(".")[0] != self._library:
+            # None in place of a module forbids its import
+            if name.partition(".")[0] != self._library or not isinstance(module, ModuleType):
                 continue
             for key, value in [*vars(module).items()]:
                 if (new := new_by_id.get(id(value))) is not None:
                     setattr(module, key, new)
-
-    def undo(self) -> None:
-        """Give the library its own functions back, also in modules that it imported since."""
-        self._exchange([(ours, theirs) for theirs, ours in self._pairs])
-
-    def __exit__(self, *error) -> None:
-        self.undo()
 
 
 def entropies(logits: Tensor) -> Tensor:

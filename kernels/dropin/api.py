@@ -28,6 +28,7 @@ from .eligible import (
     dispatch_modes,
     function_modes,
     has_plain_storage,
+    only_default_devices,
     only_vmap,
     takes,
     tracing,
@@ -103,13 +104,12 @@ def sampling_softmax(
     if temperature is None:
         return softmax(logits, -1, dtype=FLOAT32)
     if not isinstance(temperature, Tensor):
-        if temperature == 0:
-            temperature = logits.new_zeros(len(logits), dtype=FLOAT32)
-            return sampling_softmax(logits, temperature)
-        return softmax(logits, -1, dtype=FLOAT32, temperature=temperature)
-    inverse = (1 / temperature.to(FLOAT32)).masked_fill(temperature == 0, 0.0)
-    scaled = logits.to(FLOAT32) * inverse.view(-1, 1)
-    return softmax(scaled.masked_fill(logits == -torch.inf, -torch.inf), -1)  # not -inf · 0
+        if temperature != 0:
+            return softmax(logits, -1, dtype=FLOAT32, temperature=temperature)
+        temperature = logits.new_zeros((), dtype=FLOAT32)
+    divisor = _along(temperature.to(FLOAT32), logits, -1)
+    scaled = logits.to(FLOAT32) / divisor.masked_fill(divisor == 0, torch.inf)
+    return softmax(scaled.masked_fill(logits == -torch.inf, -torch.inf), -1)  # not -inf / inf
 
 
 sampling_softmax.__module__ = __package__.partition(".")[0]
@@ -123,19 +123,44 @@ def _with_temperature(
     out: Tensor | None,
     temperature: float | Tensor,
 ) -> Tensor:
-    """Return ``function`` of x / temperature, which is rounded once, to float32."""
+    """Return ``function`` of x / temperature, computed in float32. Raises ValueError."""
+    rank = x.dim() if isinstance(x, Tensor) else 0
+    is_valid = rank == 0 or (type(dim) is int and -rank <= dim < rank)
+    if not (isinstance(x, Tensor) and is_valid and (dtype or x.dtype).is_floating_point):
+        return function(x, dim, dtype=dtype)  # torch raises
     if dtype is None:
         widened = x.is_cuda and x.dtype in TYPES_16 and is_autocast_enabled("cuda")
         dtype = FLOAT32 if widened else x.dtype
     if isinstance(temperature, Tensor):
-        inverse = 1 / temperature.to(torch.promote_types(FLOAT32, x.dtype)).unsqueeze(dim)
-    elif temperature > 0:
-        inverse = 1 / temperature
-    else:
+        temperature = _along(temperature, x, dim)
+    elif not temperature > 0:
         raise ValueError(f"temperature = {temperature}; a number above 0 is needed")
     x = x.to(dtype)  # torch's order: the cast, then the rest
-    y = function(x.to(torch.promote_types(FLOAT32, x.dtype)) * inverse, dim).to(dtype)
-    return y if out is None else torch.mul(y, 1, out=out)
+    wide = torch.promote_types(FLOAT32, x.dtype)
+    if isinstance(temperature, Tensor):
+        temperature = temperature.to(wide)
+    y = function(x.to(wide) / temperature, dim).to(dtype)
+    if out is None:
+        return y
+    if out.dtype is not dtype:
+        raise RuntimeError(
+            f"Expected out tensor to have dtype {dtype}, but got {out.dtype} instead"
+        )
+    return torch.mul(y, 1, out=out)
+
+
+def _along(temperature: Tensor, x: Tensor, dim: int) -> Tensor:
+    """Return a temperature for each row over ``dim``, so that x can be divided by it.
+
+    A tensor without a dimension holds for all rows. Raises ValueError for another shape.
+    """
+    if temperature.dim() == 0:
+        return temperature.to(x.device)
+    shape = [size for place, size in enumerate(x.shape) if place != dim % x.dim()]
+    if list(temperature.shape) != shape:
+        actual = tuple(temperature.shape)
+        raise ValueError(f"temperature has shape {actual}; allowed: {tuple(shape)}, or a number")
+    return temperature.unsqueeze(dim)
 
 
 def _direct(
@@ -145,7 +170,9 @@ def _direct(
 
     It begins as ``bypasses_dispatcher`` and ``known_launch`` in full: their calls take 0.2 µs.
     """
-    if type(x) not in TYPES or transforms() or dispatch_modes() or function_modes() or tracing():
+    if type(x) not in TYPES or transforms() or dispatch_modes() or tracing():
+        return None
+    if function_modes() and not only_default_devices():
         return None
     if forward_ad._current_level >= 0 or type(dim) is not int:
         return None

@@ -40,6 +40,9 @@ _FOR_BYPASS = torch_private(
 )
 # No call bypasses the dispatcher of a torch that cannot be asked: the operator then serves.
 transforms, dispatch_modes, function_modes, tracing, _ = _FOR_BYPASS or [lambda: True] * 5
+_FOR_DEVICES = torch_private(
+    "overrides:_get_current_function_mode_stack", "utils._device:DeviceContext"
+)
 _FOR_VMAP = torch_private(
     "_functorch.pyfunctorch:retrieve_all_functorch_interpreters",
     "_C._functorch:TransformType.Vmap",
@@ -53,6 +56,21 @@ def constant(function):
     """
     function._dynamo_marked_constant = True
     return function
+
+
+def cached_constant(function):
+    """Cache a function, and make compilers treat its result as a constant.
+
+    A compiler would trace through functools.cache.
+    """
+    cached = functools.cache(function)
+
+    @constant
+    def call(*arguments):
+        return cached(*arguments)
+
+    call.__doc__, call.cache_clear = function.__doc__, cached.cache_clear
+    return call
 
 
 def takes(dim: object, dtype: object, *tensors: Tensor) -> bool:
@@ -73,35 +91,48 @@ def on_usable_device(x: Tensor) -> bool:
     return x.is_cuda and runs_kernels(x.get_device())
 
 
-@constant
+def has_capability(index: int, needed: tuple[int, int]) -> bool:
+    """Return whether a GPU is there and has a compute capability; a fake tensor's may not be."""
+    exists = 0 <= index < torch.cuda.device_count()
+    return exists and torch.cuda.get_device_capability(index) >= needed
+
+
+@cached_constant
 def runs_kernels(index: int) -> bool:
     """Return whether the kernels run on a GPU, those in Triton at least."""
-    return _runs_triton(index)
-
-
-@functools.cache
-def _runs_triton(index: int) -> bool:
-    """Return whether torch and Triton are made for a GPU, and its compute capability suffices."""
     if not torch.version.cuda or importlib.util.find_spec("triton") is None:
         return False
-    return torch.cuda.get_device_capability(index) >= MIN_CAPABILITY
+    return has_capability(index, MIN_CAPABILITY)
 
 
 def runs_cuda_kernels(index: int, needed: tuple[int, int] = CLUSTER_CAPABILITY) -> bool:
-    """Return whether a GPU runs CUDA C++ kernels of a compute capability, as those of clusters.
+    """Return whether a GPU runs CUDA C++ kernels that need this compute capability.
 
-    They need NVIDIA's cuda-core, which torch and Triton do not bring.
+    Kernels need NVIDIA's cuda-core, which torch and Triton do not bring.
     """
-    if index < 0 or torch.cuda.get_device_capability(index) < needed:
-        return False
-    return all(map(importlib.util.find_spec, ("cuda", "cuda.core")))
+    return has_capability(index, needed) and all(
+        map(importlib.util.find_spec, ("cuda", "cuda.core"))
+    )
 
 
 def bypasses_dispatcher(x: Tensor) -> bool:
     """Return whether x has torch's class and no transform, mode or trace needs to see the call."""
-    if type(x) not in TYPES or transforms() or dispatch_modes() or function_modes() or tracing():
+    if type(x) not in TYPES or transforms() or dispatch_modes() or tracing():
+        return False
+    if function_modes() and not only_default_devices():
         return False
     return forward_ad._current_level < 0
+
+
+def only_default_devices() -> bool:
+    """Return whether all modes for torch's functions are `torch.device(…)` in a `with` statement.
+
+    Such a mode, or ``torch.set_default_device``, changes new tensors alone.
+    """
+    if not _FOR_DEVICES:
+        return False
+    mode_stack, device_mode = _FOR_DEVICES
+    return all(type(mode) is device_mode for mode in mode_stack())
 
 
 @constant  # a compiler guards on the transforms by itself

@@ -4,7 +4,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from kernels.dropin.logits import loss as loss_module
 from kernels.dropin.logits.api import cross_entropy
+from kernels.logits import RowOptions, RowTensors
 from tests.kernels.test_dropin_logits import drawn, operators  # noqa: F401  a fixture
 
 
@@ -50,3 +52,18 @@ def test_a_gradient_that_is_computed_with_the_loss_has_no_derivative(operators):
     loss = cross_entropy(x, target, gradient_in_forward=True)
     with pytest.raises(RuntimeError, match="has no derivative"):
         torch.autograd.grad(loss, x, create_graph=True)
+
+
+@pytest.mark.parametrize("default", [torch.float64, torch.bfloat16])
+def test_what_a_kernel_multiplies_by_is_float32_whatever_the_default(default):
+    """The kernel reads four bytes of it."""
+    losses, tensors = torch.ones(3), RowTensors(torch.ones(3, 4), torch.tensor([1, -100, 2]))
+    options = RowOptions("CrossEntropy", 1.0, -100)
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(default)
+    try:
+        mean, scale = loss_module.reduce_losses(losses, tensors, options, False)
+    finally:
+        torch.set_default_dtype(before)
+    assert (scale.dtype, mean.dtype) == (torch.float32, torch.float32)
+    assert scale == 0.5

@@ -12,6 +12,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 import kernels
 from kernels.dropin import eligible
 from kernels.dropin.functions import FUNCTIONS
+from kernels.dropin.logits import rows
 from tests.kernels.helpers.dropin import one_op
 from tests.marks import slow
 
@@ -157,12 +158,13 @@ def test_exported_for_a_gpu(strict, monkeypatch):
             return kernels.softmax(a, 1), wide, kernels.softmax(a, 0, dtype=torch.float64)
 
     monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda index=0: (9, 0))
-    eligible._runs_triton.cache_clear()
+    eligible.runs_kernels.cache_clear()
     with FakeTensorMode(allow_non_fake_inputs=True):
         a = torch.empty(3, 4, device="cuda", dtype=torch.bfloat16)
         exported = torch.export.export(Model(), (a,), strict=strict)
-    eligible._runs_triton.cache_clear()
+    eligible.runs_kernels.cache_clear()
     called = [str(n.target) for n in exported.graph.nodes if n.op == "call_function"]
     operators = [f"softmax_bench.{name}.default" for name in ("log_softmax", "softmax")]
     assert sorted(called) == ["aten.softmax.int", *operators]
@@ -217,3 +219,26 @@ def test_autocast_asks_for_float32(op, x, launches):
     assert [y.dtype for y in (*outputs, kept)] == [torch.float32, torch.float32, torch.float16]
     assert torch.equal(outputs[0], function(half, 1, torch.float32))
     assert function(half, 1).dtype == torch.float16
+
+
+def test_fake_tensors_of_a_gpu_that_is_not_there(monkeypatch):
+    """As on a login node, whose torch is made for CUDA."""
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    eligible.runs_kernels.cache_clear()
+    rows._runs_on.cache_clear()
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        x, index = (torch.empty(3, 4, device="cuda"), torch.zeros(3, device="cuda").long())
+        shapes = [f.shape for f in (kernels.softmax(x, 1), kernels.logsumexp(x, 1))]
+        shapes += [kernels.token_log_probs(x, index).shape, kernels.cross_entropy(x, index).shape]
+    eligible.runs_kernels.cache_clear()
+    rows._runs_on.cache_clear()
+    assert [*map(tuple, shapes)] == [(3, 4), (3,), (3,), ()]
+
+
+def test_a_default_device_needs_no_dispatcher():
+    x = torch.zeros(2, 3)
+    with torch.device("cpu"):
+        assert eligible.bypasses_dispatcher(x)
+        with torch.overrides.TorchFunctionMode():
+            assert not eligible.bypasses_dispatcher(x)

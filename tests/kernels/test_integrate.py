@@ -47,10 +47,27 @@ def test_every_module_of_a_library_has_the_replacement_until_it_ends(trainer):
     assert early.double is trainer("late").double is trainer("home").double is theirs
 
 
+def test_replacements_end_in_any_order_and_begin_again(trainer, monkeypatch):
+    """And a module whose import is forbidden (None) is in nobody's way."""
+    monkeypatch.setitem(sys.modules, "some_trainer.forbidden", None)
+    home, ours = trainer("home"), [lambda x: "first", lambda x: "second"]
+    theirs = home.double
+    first, second = (integrate.Integration("some_trainer.home", {"double": f}) for f in ours)
+    first.undo()
+    assert home.double is ours[0], "as long as one asks"
+    second.undo()
+    assert home.double is theirs
+    for _ in range(2):
+        with second, second:
+            assert home.double is ours[1]
+        assert home.double is theirs
+
+
 def test_a_library_without_the_function_is_refused(trainer):
     with pytest.raises(AttributeError, match=r"some_trainer.home of version 1.0 has no triple"):
         integrate.Integration("some_trainer.home", {"triple": print})
     assert trainer("home").double(2) == 4
+    assert not integrate._active["some_trainer.home"]
 
 
 def test_trl_gets_the_same_values():

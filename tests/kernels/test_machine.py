@@ -56,9 +56,9 @@ def test_warm_up_without_a_gpu_is_one_message(words, monkeypatch, capsys):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(f"torch.{WITHOUT[words][0]}", WITHOUT[words][1])
-    machine.eligible._runs_triton.cache_clear()
+    machine.eligible.runs_kernels.cache_clear()
     assert command_line.main(["warm-up", "--N", "1024"]) == 2
-    machine.eligible._runs_triton.cache_clear()
+    machine.eligible.runs_kernels.cache_clear()
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert err.startswith("error: ")

@@ -8,6 +8,7 @@ from .loss import compute_loss
 from .rows import as_rows, compute, takes
 
 LOGSUMEXP = RowOptions("LogSumExp")
+MIN_TEMPERATURE = 1e-38  # float32 has the inverse
 # Kept here, because a user may put this module's functions in their places.
 _logsumexp_of_torch = torch.logsumexp
 _cross_entropy_of_torch = torch.nn.functional.cross_entropy
@@ -20,7 +21,8 @@ def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False) 
     are computed by a kernel, in float32; the result has input's dtype. torch computes all else, and
     raises what it raises.
     """
-    dims = dim if isinstance(dim, int) else dim[0] if len(dim) == 1 else None
+    is_list = isinstance(dim, (tuple, list))
+    dims = dim if isinstance(dim, int) else dim[0] if is_list and len(dim) == 1 else None
     rank = input.dim()
     is_last = dims is not None and rank > 0 and dims in (-1, rank - 1)
     if not (is_last and input.shape[-1] and takes(input)):
@@ -62,15 +64,23 @@ def token_log_probs(
     that requires a gradient; TypeError for an index that is not integral.
     """
     shape = logits.shape[:-1]
-    if index.dtype is not torch.int64 or index.shape != shape or not index.is_contiguous():
+    if not (
+        isinstance(index, Tensor)
+        and index.dtype is torch.int64
+        and index.shape == shape
+        and index.is_contiguous()
+        and logits.dim()
+    ):
         index = _checked(logits, index).long().contiguous()
     operation, by_row = "TokenLogProbEntropy" if entropy else "TokenLogProb", None
     if index.get_device() != logits.get_device():
         raise _elsewhere("index", index, logits)
     if isinstance(temperature, Tensor):
         by_row, temperature = _rows(temperature, logits, torch.float32, "temperature"), 1.0
-    elif not temperature > 0:
-        raise ValueError(f"temperature = {temperature}; a number above 0 is needed")
+    elif not temperature >= MIN_TEMPERATURE:
+        raise ValueError(
+            f"temperature = {temperature}; a number of at least {MIN_TEMPERATURE} is needed"
+        )
     if row_mask is not None:
         row_mask = _rows(row_mask, logits, torch.bool, "row_mask")
     tensors = RowTensors(as_rows(logits), index, by_row, row_mask)
@@ -116,38 +126,43 @@ def cross_entropy(
     input.
     """
     reduction = _reduction(size_average, reduce, reduction)
-    rows = input if input.dim() == 2 else input[None]
-    plain = weight is None and 1 <= input.dim() <= 2 and target.dtype == torch.int64
-    plain = plain and 0 <= label_smoothing <= 1 and target.get_device() == input.get_device()
-    if not (plain and target.shape == input.shape[:-1] and (takes(input) or z_loss)):
+    plain = weight is None and isinstance(target, Tensor) and target.dtype == torch.int64
+    plain = plain and 1 <= input.dim() <= 2 and target.get_device() == input.get_device()
+    plain = plain and 0 <= label_smoothing <= 1 and reduction in ("none", "mean", "sum")
+    plain = plain and target.shape == input.shape[:-1] and -(2**63) <= ignore_index < 2**63
+    if not (plain and (takes(input) or z_loss)):
         if z_loss:
-            raise ValueError("z_loss needs input (N, C) or (C,), int64 classes and no weight")
+            raise ValueError(
+                "z_loss needs input (N, C) or (C,), int64 classes, no weight, label_smoothing from "
+                "0 to 1, and the reduction 'none', 'mean' or 'sum'"
+            )
         return _cross_entropy_of_torch(
             input, target, weight, None, ignore_index, None, reduction, label_smoothing
         )
     operation = "SmoothedCrossEntropy" if label_smoothing else "CrossEntropy"
     options = RowOptions(operation, 1.0, ignore_index, label_smoothing, z_loss)
-    tensors = RowTensors(as_rows(rows), target.contiguous())
+    rows = as_rows(input if input.dim() == 2 else input[None])
+    tensors = RowTensors(rows, target.contiguous())
     loss = compute_loss(tensors, options, reduction, gradient_in_forward, inplace_backward)
     return loss if _returns_float32(input) else loss.to(input.dtype)
 
 
 def _returns_float32(x: Tensor) -> bool:
     """Return whether torch's function has a float32 result, as under autocast."""
-    return x.dtype is torch.float32 or (x.is_cuda and is_autocast_enabled("cuda"))
+    return x.dtype is torch.float32 or is_autocast_enabled("cuda" if x.is_cuda else x.device.type)
 
 
 def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     if size_average is not None or reduce is not None:  # torch's older arguments, True by default
-        if reduce is False:
+        if reduce is not None and not reduce:
             return "none"
-        return "sum" if size_average is False else "mean"
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"reduction = {reduction!r}; allowed: 'none', 'mean', 'sum'")
+        return "sum" if size_average is not None and not size_average else "mean"
     return reduction
 
 
 def _checked(logits: Tensor, index: Tensor) -> Tensor:
+    if not isinstance(index, Tensor):
+        raise TypeError(f"index is a {type(index).__name__}; an integer tensor is needed")
     shape = logits.shape[:-1]
     if logits.dim() == 0 or index.shape not in (shape, (*shape, *index.shape[-1:])):
         raise ValueError(

@@ -66,6 +66,13 @@ def _entropy(log_p: Tensor) -> Tensor:
     return -(log_p.exp() * log_p.masked_fill(log_p == -torch.inf, 0.0)).sum(1)
 
 
+def at(matrix: Tensor, columns: Tensor) -> Tensor:
+    """Return the elements of a matrix (M, N) at columns (M, K); NaN in rows without a column."""
+    if matrix.shape[1]:
+        return matrix.gather(1, columns)
+    return matrix.sum(1, keepdim=True) + matrix.new_full(columns.shape, torch.nan)
+
+
 def _columns(tensors: RowTensors) -> tuple[Tensor, Tensor]:
     """Return the index as (M, K), 0 where it is outside the row, and whether it is inside."""
     rows = len(tensors.x)
@@ -86,14 +93,15 @@ def values_by_torch(tensors: RowTensors, options: RowOptions) -> Values:
         first = torch.where(infinite, rows.maxima, logsumexp)
     else:
         columns, inside = _columns(tensors)
-        first = torch.where(inside, rows.log_p.gather(1, columns), torch.nan)
+        first = torch.where(inside, at(rows.log_p, columns), torch.nan)
     if options.operation == "TokenLogProbEntropy":
         entropies = torch.where(used, _entropy(rows.log_p), 0.0)
     if options.operation.endswith("CrossEntropy"):
         smoothing, first = options.label_smoothing, -first.view(-1)
         if smoothing:
             first = (1 - smoothing) * first - smoothing * rows.log_p.mean(1)
-        first = first + options.z_loss * logsumexp**2
+        if options.z_loss:
+            first = first + (options.z_loss * logsumexp) * logsumexp  # a square may be infinite
     if tensors.index is not None:  # the index's shape, in new memory
         used = used.view(-1, 1).expand(len(x), first.numel() // max(len(x), 1))
         first, used = (value.reshape(tensors.index.shape) for value in (first, used))
@@ -109,6 +117,8 @@ def gradient_by_torch(
     It is differentiable with respect to g, h and, without ``sums``, x.
     """
     x = tensors.x
+    if not x.shape[1]:
+        return torch.zeros_like(x)
     rows = _intermediates(tensors, options, sums)
     p = rows.log_p.exp()
     if options.operation == "LogSumExp":
@@ -116,8 +126,9 @@ def gradient_by_torch(
     elif options.operation.endswith("CrossEntropy"):
         smoothing, (columns, inside) = options.label_smoothing, _columns(tensors)
         target = torch.zeros_like(p).scatter(1, columns, inside.float())
-        logsumexp = (rows.maxima + rows.log_sums)[:, None]
-        dx = p * (1 + 2 * options.z_loss * logsumexp) - (1 - smoothing) * target
+        dx = p - (1 - smoothing) * target
+        if options.z_loss:
+            dx = dx + p * (2 * options.z_loss * (rows.maxima + rows.log_sums)[:, None])
         dx = g.view(-1, 1) * (dx - smoothing / x.shape[1])
     else:
         columns, inside = _columns(tensors)

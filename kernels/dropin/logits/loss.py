@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.compiler import is_dynamo_compiling
 
 from ...logits import RowOptions, RowTensors
-from ..eligible import bypasses_dispatcher
+from ..eligible import bypasses_dispatcher, transforms
 from .by_torch import gradient_by_torch
 from .rows import (
     compute,
@@ -57,7 +57,7 @@ class EagerLossAndGradient(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, tensors: RowTensors, options: RowOptions, reduction: str, in_place: bool):
         tensors = tensors._replace(x=x.detach())
-        scale = 1 / _count(tensors, options) if reduction == "mean" else None
+        scale = _inverse(_count(tensors, options)) if reduction == "mean" else None
         losses, ctx.dx = _losses_and_gradient(tensors, options, scale, in_place)
         if reduction == "none":
             return losses
@@ -65,7 +65,7 @@ class EagerLossAndGradient(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, g):
-        if ctx.dx is None or torch.is_grad_enabled():
+        if ctx.dx is None or torch.is_grad_enabled() or transforms():
             raise RuntimeError(ONCE)
         dx, ctx.dx = ctx.dx, None
         g, options = g.contiguous().float(), RowOptions("CrossEntropy")
@@ -100,6 +100,11 @@ def _count(tensors: RowTensors, options: RowOptions) -> Tensor:
     return (tensors.index != options.ignore_index).sum()
 
 
+def _inverse(count: Tensor) -> Tensor:
+    """Return 1 / count for a kernel: float32, whatever torch's default dtype is."""
+    return count.float().reciprocal()
+
+
 def reduce_losses(
     losses: Tensor, tensors: RowTensors, options: RowOptions, is_sum: bool
 ) -> tuple[Tensor, Tensor]:
@@ -112,7 +117,7 @@ def reduce_losses(
     if is_sum:
         return losses.sum(), losses.new_ones(())
     count = _count(tensors, options)
-    return losses.sum() / count, 1 / count
+    return losses.sum() / count, _inverse(count)
 
 
 def _is_eager(x: Tensor) -> bool:

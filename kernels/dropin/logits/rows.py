@@ -24,7 +24,7 @@ from ..eligible import (
     FAKE_TENSORS,
     TYPES,
     bypasses_dispatcher,
-    constant,
+    cached_constant,
     runs_cuda_kernels,
     transforms,
 )
@@ -35,13 +35,8 @@ BLOCK_BYTES = 16 * 1024  # Bytes of a gradient that one block of the launch writ
 LANGUAGE = "CUDA C++"  # The only route beside torch's.
 
 
-@constant
+@cached_constant
 def _runs_on(device: int) -> bool:
-    return _has_kernels(device)
-
-
-@functools.cache
-def _has_kernels(device: int) -> bool:
     return runs_cuda_kernels(device, MIN_CAPABILITY)
 
 
@@ -134,9 +129,8 @@ def gradient(
 ) -> Tensor:
     """Return the gradient with respect to x.
 
-    g and h are the gradients with respect to the values and to the entropies.
-
-    g is one number for all rows if it has no dimension; ``g_scale``, one number, multiplies it.
+    g and h: the gradients with respect to the values and the entropies. A g without a dimension
+    holds for all rows; ``g_scale``, one number, multiplies it.
     """
     x = tensors.x
     if may_launch(tensors, options) and not transforms():
@@ -256,31 +250,26 @@ def as_rows(x: Tensor) -> Tensor:
     return matrix if matrix.stride(1) == 1 or x.shape[-1] == 1 else matrix.contiguous()
 
 
-def values_by_operator(tensors: RowTensors, options: RowOptions) -> Values:
-    return row_values(*tensors, *options)
-
-
 def may_overwrite(x: Tensor) -> bool:
     """Return whether a gradient may take the place of x, (M, N).
 
-    The gradient of a leaf would become the logits, and rows that overlap have more than one.
+    The gradient of a leaf would become the logits, also through a view of it, and rows that overlap
+    have more than one.
     """
-    return not x.is_leaf and x.stride(0) >= x.shape[1]
+    owner = x if x._base is None else x._base
+    return not owner.is_leaf and x.stride(0) >= x.shape[1]
 
 
 def compute(
     tensors: RowTensors, options: RowOptions, in_place: bool = False
 ) -> tuple[Tensor, Tensor | None]:
     """Return the first values and the entropies of rows, by a kernel where one takes them."""
-    x = tensors.x
-    if is_dynamo_compiling():
-        return (values_by_operator if takes(x) else values_by_torch)(tensors, options)[:2]
-    if not takes(x):
+    x, compiles = tensors.x, is_dynamo_compiling()
+    differentiates = not compiles and (transforms() or forward_ad._current_level >= 0)
+    if not takes(x) or differentiates:
         return values_by_torch(tensors, options)[:2]
-    if not bypasses_dispatcher(x):
-        differentiates = transforms() or forward_ad._current_level >= 0
-        compute_rows = values_by_torch if differentiates else values_by_operator
-        return compute_rows(tensors, options)[:2]
+    if compiles or not bypasses_dispatcher(x):
+        return row_values(*tensors, *options)[:2]
     if x.requires_grad and torch.is_grad_enabled():
         return EagerValues.apply(x, tensors, options, in_place and may_overwrite(x))
     return values(tensors, options, keeps_sums=False)[:2]

@@ -1,7 +1,8 @@
 """Merge what the processes of a group computed of their columns of the vocabulary.
 
 Two reductions move a few numbers a row, however long it is: the largest maximum; then the sum of
-exps, the target's logit, whether a shard has it and, for the entropy, the mean logit.
+the other exps, how many shards have the maximum, the target's logit, whether a shard has it and,
+for the entropy, the mean logit.
 """
 
 import torch
@@ -9,13 +10,14 @@ import torch.distributed as dist
 from torch import Tensor
 
 from ...logits import RowOptions, RowTensors
+from .by_torch import at
 from .rows import gradient, values
 
 
 class _Sharded(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, index, temperature, row_mask, options: RowOptions, group, vocab_start: int):
-        local = index.view(len(x), -1) - vocab_start
+        local = index.reshape(len(x), index.numel() // max(len(x), 1)) - vocab_start
         outside = (local < 0) | (local >= x.shape[1])
         # No column of a shard has this index, so that no gradient gets a one there.
         own = local.masked_fill(outside, -1).view(index.shape)
@@ -25,23 +27,27 @@ class _Sharded(torch.autograd.Function):
         inverse = 1.0 / (options.temperature if temperature is None else temperature)
         top = maxima.clone()
         dist.all_reduce(top, dist.ReduceOp.MAX, group)
-        share = ((maxima - top) * inverse + log_sums).exp()  # its part of the sum of exps
-        mine = x.gather(1, local.masked_fill(outside, 0)).float() - top[:, None]
-        parts = [share[:, None], mine.masked_fill(outside, 0.0), 1.0 - outside.float()]
+        log_share = (maxima - top) * inverse + log_sums  # of its part of the sum of exps
+        # The largest logit's 1 is counted apart: it would round away the others beside it.
+        has_top = maxima == top
+        rest = torch.where(has_top, log_share.expm1(), log_share.exp())
+        mine = at(x, local.masked_fill(outside, 0)).float() - top[:, None]
+        parts = [rest[:, None], has_top[:, None].float()]
+        parts += [mine.masked_fill(outside, 0.0), 1.0 - outside.float()]
         if options.operation == "TokenLogProbEntropy":
             # mean distance from the shard's maximum, over its own probabilities
-            mean = log_sums - entropy + (maxima - top) * inverse
+            share, mean = log_share.exp(), log_share - entropy
             parts.append((share * mean).masked_fill(share == 0, 0.0)[:, None])
         summed = torch.cat(parts, 1)
         dist.all_reduce(summed, dist.ReduceOp.SUM, group)
         count = local.shape[1]
-        total, targets = summed[:, 0], summed[:, 1 : 1 + count]
-        owners = summed[:, 1 + count : 1 + 2 * count]
-        log_total = total.log()
+        targets, owners = summed[:, 2 : 2 + count], summed[:, 2 + count : 2 + 2 * count]
+        beside_top = summed[:, 0] + (summed[:, 1] - 1)  # further shards may have the same maximum
+        log_total = beside_top.log1p()
         scale = inverse[:, None] if isinstance(inverse, Tensor) else inverse
         log_p = torch.where(owners > 0, targets * scale - log_total[:, None], torch.nan)
         if options.operation == "TokenLogProbEntropy":
-            entropy = log_total - summed[:, -1] / total
+            entropy = log_total - summed[:, -1] / (1 + beside_top)
         if row_mask is not None:
             log_p = log_p.masked_fill(~row_mask[:, None], 0.0)
             entropy = None if entropy is None else entropy.masked_fill(~row_mask, 0.0)
