@@ -99,7 +99,7 @@ def _point(options: dict) -> int:
         check_writable(output)
     point = Point(**options)
     if profile_file:
-        profile.require_profiler(point)  # before time is spent, too
+        profile.require_profiler(point, profile_file)  # before time is spent, too
     row, samples = measure_point(point, owner, checked and read_first(checked, point))
     with _writing(output):
         write_row(output, row, samples)

@@ -73,6 +73,8 @@ def table(file: Path) -> Table:
     if not lines:
         raise ConfigError(f"{file}: it names no GPU; add a line for each type, see its comments")
     for gpu, line in lines.items():
+        if not isinstance(gpu, str):
+            raise ConfigError(f"{file}: the GPU {gpu!r} is no text; put it in quotes")
         if not isinstance(line, dict) or "points" not in line:
             example = f'{gpu}: {{gres: "gpu:{gpu}:1", points: 60}}'
             raise ConfigError(f"{file}: {gpu} lacks 'points'; for example {example}")

@@ -14,17 +14,18 @@ from measure.device import gpus
 from measure.point import MIN_BLOCKS, Point
 from tools.shape import measure
 
-M, N, OP = 64, 1024, "softmax"  # every peer takes this matrix
+M, N = 64, 1024  # every peer takes this matrix
 
 
 def main() -> int:
     """Print a line for each peer; return 0, because a peer that cannot run is no error."""
     gpu = gpus.resolve(gpus.AUTO)
-    names = [name for name in kernels.names(OP) if kernels.family(name) == kernels.PEERS]
+    names = [name for name in kernels.names() if kernels.family(name) == kernels.PEERS]
     faults, rows = {}, []
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            point = Point(gpu, "float32", M, N, name, op=OP, blocks=MIN_BLOCKS)
+            op = min(kernels.ops(name))  # each package is loaded as a whole
+            point = Point(gpu, "float32", M, N, name, op=op, blocks=MIN_BLOCKS)
             row = Path(folder, f"{name}.csv")
             if fault := measure(point, row):
                 faults[name] = fault

@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         asked = question(options)
         if options.profile:
-            profile.require_profiler(asked)  # before time is spent
+            profile.require_profiler(asked, Path(options.profile))  # before time is spent
         code = answered(asked, bool(options.kernel))
         if options.profile:
             print(f"profile: {profile.write_profile(asked, Path(options.profile))}")
@@ -110,22 +110,24 @@ def question(options: argparse.Namespace) -> Point:
     M, N = (int(text) if text.isdecimal() else text for text in (options.M, options.N))
     names = {name: getattr(options, name) for name in ("dtype", "op") if getattr(options, name)}
     files, variant = (), kernels.torch_variant(names.get("op", Point.op))
-    if options.kernel in _project_kernels():
-        variant = Path(options.kernel).stem
+    if variant_of_project := _project_kernels().get(options.kernel):
+        variant = variant_of_project
     elif options.kernel:
         files, variant = (options.kernel,), kernels.add_variant(options.kernel)
     gpu = gpus.resolve(gpus.AUTO)
-    asked = Point(gpu, M=M, N=N, variant=variant, files=files, **{"dtype": "float32"} | names)
+    names = {"dtype": "float32", "distribution": single_shape.DEFAULTS["distribution"]} | names
+    asked = Point(gpu, M=M, N=N, variant=variant, files=files, **names)
     if asked.op not in (computed := kernels.ops(variant)):
         words = ", ".join(sorted(computed))
         raise PointError(f"{options.kernel or variant} does not compute {asked.op}, but {words}")
     return asked
 
 
-def _project_kernels() -> set[str]:
-    """Return the names of the project's kernels, and their files as seen from its folder."""
-    files = (kernels.variant_file(name).relative_to(ROOT) for name in kernels.names())
-    return {*kernels.names(), *map(str, files)}
+def _project_kernels() -> dict[str, str]:
+    """Return the project's variants by name, configs too, and by file as seen from its folder."""
+    files = {str(kernels.variant_file(name).relative_to(ROOT)): name for name in kernels.names()}
+    configs = {f"{name}__{config}" for name in kernels.names() for config in kernels.configs(name)}
+    return files | {name: name for name in (*kernels.names(), *configs)}
 
 
 def plan(asked: Point) -> list[Point]:

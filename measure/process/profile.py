@@ -28,8 +28,8 @@ class ProfileError(RuntimeError):
     """Say why a point was not profiled."""
 
 
-def require_profiler(point: Point) -> None:
-    """Raise ProfileError unless this machine can profile a point."""
+def require_profiler(point: Point, file: Path) -> None:
+    """Raise ProfileError unless this machine can profile a point and write the file."""
     if point.is_cpu:
         raise ProfileError("--profile: Nsight Compute profiles kernels of a GPU, and this is a CPU")
     if shutil.which(TOOL) is None:
@@ -37,13 +37,25 @@ def require_profiler(point: Point) -> None:
             f"--profile: no {TOOL} is on PATH; install Nsight Compute, which comes with the CUDA "
             "toolkit, or add its folder to PATH"
         )
+    _new(file)
+
+
+def _new(file: Path) -> Path:
+    """Return the name that ncu gives a profile, of which there is none yet. Raises ProfileError."""
+    try:
+        file = file if file.suffix == SUFFIX else file.with_name(file.name + SUFFIX)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        raise ProfileError(
+            f"--profile: {file} cannot be written: {error}; choose another"
+        ) from None
+    return file
 
 
 def write_profile(point: Point, file: Path) -> Path:
     """Profile a call of a point, alone on its GPU; return the file. Raises ProfileError."""
-    file = file if file.suffix == SUFFIX else file.with_name(file.name + SUFFIX)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.unlink(missing_ok=True)
+    file = _new(file)
     gpu = gpu_lock.assigned_gpu(point, gpus.visible_gpus())
     with gpu_lock.acquire(gpu) if gpu else contextlib.nullcontext() as lock:
         environment = fork_client.environment_of(point, lock)

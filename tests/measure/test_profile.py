@@ -2,6 +2,7 @@
 
 import os
 import types
+from pathlib import Path
 
 import pytest
 
@@ -102,12 +103,20 @@ def test_where_nothing_can_be_profiled_nothing_is_measured(monkeypatch, tmp_path
     assert why in said
 
 
+def test_a_profile_that_cannot_be_written_is_refused_before_time_is_spent(with_ncu, tmp_path):
+    with_ncu()
+    (tmp_path / "folder.ncu-rep").mkdir()
+    for file in (Path("/proc/x/y"), tmp_path / "folder.ncu-rep"):
+        with pytest.raises(profile.ProfileError, match="cannot be written"):
+            profile.require_profiler(point(gpu="h200"), file)
+
+
 @pytest.mark.parametrize(("status", "profiles"), [("ok", 1), ("incorrect", 0)])
 def test_a_kernel_that_was_timed_is_profiled_after_its_row_is_written(
     with_ncu, monkeypatch, tmp_path, capsys, status, profiles
 ):
     with_ncu()
-    monkeypatch.setattr(profile, "require_profiler", lambda point: None)  # it refuses a CPU
+    monkeypatch.setattr(profile, "require_profiler", lambda *_: None)  # it refuses a CPU
     monkeypatch.setattr(command_line, "measure_point", lambda *_: ({"status": status}, []))
     words = ["point", "--gpu=cpu", "--M=4", "--N=8", "--variant=torch_softmax"]
     files = [f"--profile={tmp_path / 'x'}", f"--output={tmp_path / 'row.csv'}"]

@@ -65,6 +65,9 @@ def test_a_line_of_the_table_that_cannot_be_used_is_refused(tmp_path):
         (tmp_path / "gpus.yaml").write_text(f"a100: {line}\n", encoding="utf-8")
         with pytest.raises(ConfigError, match=words):
             cluster.table(tmp_path / "gpus.yaml")
+    (tmp_path / "gpus.yaml").write_text("4090: {points: 60}\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="the GPU 4090 is no text; put it in quotes"):
+        cluster.table(tmp_path / "gpus.yaml")
 
 
 BROKEN = [b"a: {b: [c", b"\xff\xfe\0", b"- a100\n", b"a100: [1]\n", b"a100: 5", b""]

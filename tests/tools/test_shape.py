@@ -72,6 +72,16 @@ def test_a_kernel_of_the_project_is_given_by_its_name_or_its_file():
         asked = shape.question(shape.parser().parse_args(words))
         planned = [point.variant for point in shape.plan(asked)]
         assert planned == ["triton_row", *kernels.rivals("softmax")]
+    config = shape.question(
+        shape.parser().parse_args([*words[:2], "--kernel=frontier_rows__k4w16"])
+    )
+    assert config.variant == "frontier_rows__k4w16"
+
+
+def test_what_is_profiled_is_what_is_timed():
+    asked = shape.question(shape.parser().parse_args(["--M=4", "--N=8", "--kernel=triton_row"]))
+    timed, *_ = shape.plan(asked)
+    assert (asked.variant, asked.distribution) == (timed.variant, timed.distribution)
 
 
 def test_on_a_gpu_no_point_starts_after_its_time(monkeypatch):
@@ -88,7 +98,7 @@ def test_on_a_gpu_no_point_starts_after_its_time(monkeypatch):
 
 def test_the_kernel_is_profiled_after_the_answer(monkeypatch, capsys):
     asked = []
-    monkeypatch.setattr(shape.profile, "require_profiler", lambda point: None)  # it refuses a CPU
+    monkeypatch.setattr(shape.profile, "require_profiler", lambda *_: None)  # it refuses a CPU
     monkeypatch.setattr(shape.profile, "write_profile", lambda *words: asked.append(words) or "x")
     monkeypatch.setattr(shape, "answered", lambda point, has_kernel: 1)
     words = ["--M=4", "--N=8", "--kernel=triton_row", "--profile=x"]
@@ -103,5 +113,6 @@ def test_peers_are_listed_with_why_they_do_not_run(monkeypatch, capsys):
     assert peers.main() == 0
     *lines, last = capsys.readouterr().out.splitlines()
     named = [line.split()[0] for line in lines]
-    assert named == [name for name in kernels.names("softmax") if name.startswith("peer_")]
+    assert named == [name for name in kernels.names() if name.startswith("peer_")]
+    assert "peer_trl" in named, "which computes no softmax"
     assert last == f"0 of {len(lines)} run here: none"

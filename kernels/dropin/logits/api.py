@@ -141,7 +141,7 @@ def cross_entropy(
         )
     operation = "SmoothedCrossEntropy" if label_smoothing else "CrossEntropy"
     options = RowOptions(operation, 1.0, ignore_index, label_smoothing, z_loss)
-    rows = as_rows(input if input.dim() == 2 else input[None])
+    rows = as_rows(input if input.dim() == 2 else input.unsqueeze(0))
     tensors = RowTensors(rows, target.contiguous())
     loss = compute_loss(tensors, options, reduction, gradient_in_forward, inplace_backward)
     return loss if _returns_float32(input) else loss.to(input.dtype)

@@ -2,6 +2,7 @@
 
 Every step is differentiable with respect to the logits, so derivatives of any order exist. Special
 values are those of the kernels: a logit of -inf adds nothing, and a row that is not used has zeros.
+Brackets and ~ would ask for the GPU even of a fake tensor, so there are none.
 """
 
 from typing import NamedTuple
@@ -39,13 +40,15 @@ def _intermediates(
     if options.operation.endswith("CrossEntropy"):
         used = used & (index.view(-1) != options.ignore_index)
     # Rows that are not used may hold anything, which no gradient may see.
-    x = torch.where(used[:, None], x if x.dtype is torch.float64 else x.float(), 0.0)
-    inverse = 1 / options.temperature if temperature is None else 1 / temperature[:, None]
+    x = (x if x.dtype is torch.float64 else x.float()).masked_fill(
+        used.logical_not().unsqueeze(1), 0.0
+    )
+    inverse = 1 / options.temperature if temperature is None else 1 / temperature.unsqueeze(1)
     if sums is None:
         maxima, log_sums = _sums(x, inverse)
     else:
         maxima, log_sums, *_ = sums
-    log_p = (x - maxima[:, None]) * inverse - log_sums[:, None]
+    log_p = (x - maxima.unsqueeze(1)) * inverse - log_sums.unsqueeze(1)
     return RowIntermediates(used, maxima, log_sums, log_p, inverse)
 
 
@@ -57,9 +60,9 @@ def _sums(x: Tensor, inverse: Tensor | float) -> tuple[Tensor, Tensor]:
     # A row of -inf alone has no distances, and a sum of 0.
     distances = (x - maxima).masked_fill(maxima == -torch.inf, 0.0) * inverse
     remainder = distances.exp().scatter(1, where, 0.0).sum(1)
-    largest = distances.gather(1, where)[:, 0].expm1()  # 0, with the derivative of an exp
+    largest = distances.gather(1, where).squeeze(1).expm1()  # 0, with the derivative of an exp
     log_sums = (remainder + largest).log1p()
-    return maxima[:, 0], log_sums.masked_fill(maxima[:, 0] == -torch.inf, 0.0)
+    return maxima.squeeze(1), log_sums.masked_fill(maxima.squeeze(1) == -torch.inf, 0.0)
 
 
 def _entropy(log_p: Tensor) -> Tensor:
@@ -78,7 +81,7 @@ def _columns(tensors: RowTensors) -> tuple[Tensor, Tensor]:
     rows = len(tensors.x)
     index = tensors.index.reshape(rows, tensors.index.numel() // max(rows, 1))
     inside = (index >= 0) & (index < tensors.x.shape[1])
-    return index.where(inside, 0), inside
+    return index.masked_fill(inside.logical_not(), 0), inside
 
 
 def values_by_torch(tensors: RowTensors, options: RowOptions) -> Values:
@@ -86,16 +89,16 @@ def values_by_torch(tensors: RowTensors, options: RowOptions) -> Values:
     x = tensors.x
     rows = _intermediates(tensors, options)
     used, entropies = rows.used, None
-    logsumexp = (rows.maxima[:, None] * rows.inverse)[:, 0] + rows.log_sums
+    logsumexp = (rows.maxima.unsqueeze(1) * rows.inverse).squeeze(1) + rows.log_sums
     if options.operation == "LogSumExp":
         # The sum of a row with +inf is NaN, even if no element is.
-        infinite = (rows.maxima == torch.inf) & ~x.isnan().any(1)
+        infinite = (rows.maxima == torch.inf) & x.isnan().any(1).logical_not()
         first = torch.where(infinite, rows.maxima, logsumexp)
     else:
         columns, inside = _columns(tensors)
-        first = torch.where(inside, at(rows.log_p, columns), torch.nan)
+        first = at(rows.log_p, columns).masked_fill(inside.logical_not(), torch.nan)
     if options.operation == "TokenLogProbEntropy":
-        entropies = torch.where(used, _entropy(rows.log_p), 0.0)
+        entropies = _entropy(rows.log_p).masked_fill(used.logical_not(), 0.0)
     if options.operation.endswith("CrossEntropy"):
         smoothing, first = options.label_smoothing, -first.view(-1)
         if smoothing:
@@ -106,7 +109,7 @@ def values_by_torch(tensors: RowTensors, options: RowOptions) -> Values:
         used = used.view(-1, 1).expand(len(x), first.numel() // max(len(x), 1))
         first, used = (value.reshape(tensors.index.shape) for value in (first, used))
     sums = rows.maxima, rows.log_sums, *(() if entropies is None else (entropies,))
-    return torch.where(used, first, 0.0), entropies, torch.stack(sums)
+    return first.masked_fill(used.logical_not(), 0.0), entropies, torch.stack(sums)
 
 
 def gradient_by_torch(
@@ -122,13 +125,13 @@ def gradient_by_torch(
     rows = _intermediates(tensors, options, sums)
     p = rows.log_p.exp()
     if options.operation == "LogSumExp":
-        dx = g[:, None] * p
+        dx = g.unsqueeze(1) * p
     elif options.operation.endswith("CrossEntropy"):
         smoothing, (columns, inside) = options.label_smoothing, _columns(tensors)
         target = torch.zeros_like(p).scatter(1, columns, inside.float())
         dx = p - (1 - smoothing) * target
         if options.z_loss:
-            dx = dx + p * (2 * options.z_loss * (rows.maxima + rows.log_sums)[:, None])
+            dx = dx + p * (2 * options.z_loss * (rows.maxima + rows.log_sums).unsqueeze(1))
         dx = g.view(-1, 1) * (dx - smoothing / x.shape[1])
     else:
         columns, inside = _columns(tensors)
@@ -137,6 +140,6 @@ def gradient_by_torch(
         dx = dx - p * by_column.sum(1, keepdim=True)
     if h is not None:
         entropy = _entropy(rows.log_p) if sums is None else sums[2]
-        from_mean = (rows.log_p + entropy[:, None]).masked_fill(p == 0, 0.0)
-        dx = dx - h[:, None] * p * from_mean
-    return torch.where(rows.used[:, None], dx * rows.inverse, 0.0).to(x.dtype)
+        from_mean = (rows.log_p + entropy.unsqueeze(1)).masked_fill(p == 0, 0.0)
+        dx = dx - h.unsqueeze(1) * p * from_mean
+    return (dx * rows.inverse).masked_fill(rows.used.logical_not().unsqueeze(1), 0.0).to(x.dtype)
