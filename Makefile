@@ -2,10 +2,10 @@ PYTHON ?= python3
 VENV := .venv
 # The pip of .venv: Debian 12 and Ubuntu 24.04 bring 23.0 and 24.0, and --group needs 25.1.
 NEWER_PIP := pip==26.3
-# Python compiles a module at its first import: a third of the time and of the disk is saved.
+# --no-compile saves a third of the time and of the disk; Python compiles a module at its first import.
 INSTALL := -m pip install --no-compile --disable-pip-version-check --quiet --progress-bar off
-# Every command below finds the project's Python first; what makes .venv does not. `value`, because
-# a folder's name may have a dollar sign.
+# Recipes find the Python of .venv first, except those that make .venv. `value`: a folder's name may
+# have a dollar sign.
 SYSTEM_PATH := $(value PATH)
 export PATH := $(CURDIR)/$(VENV)/bin:$(SYSTEM_PATH)
 # Not the command `snakemake`: pip writes the path of .venv into it for a shell, unquoted.

@@ -80,6 +80,11 @@ def outcomes(frame: pd.DataFrame) -> pd.Series:
     return frame["status"].where(frame["unranked_by"] == "", words)
 
 
+def of_limit(rows: pd.DataFrame) -> pd.Series:
+    """Return the share of the nearest roofline: of few long rows, that of blocks which meet."""
+    return rows["of_meet"].fillna(rows["of_copy"])
+
+
 def mark(flags: str) -> str:
     """Return the marks of a row's flags, which follow its numbers."""
     return "".join(sorted({schema.MARK_OF.get(flag, "") for flag in flags.split()}))

@@ -12,6 +12,7 @@ from analysis import frame, palette, stats
 from analysis.frame import different_words, is_baseline, is_ranked
 from analysis.schema import (
     CODE,
+    CONTEST,
     ENVIRONMENT,
     OTHER_CODE,
     OTHER_ENVIRONMENT,
@@ -28,8 +29,7 @@ CARRIED += ["speedup", "speedup_low", "speedup_high", "processes", "of_copy", "o
 CARRIED += eager.COLUMNS
 OUTCOME = ["status", "flags", "unranked_by", "message"]
 COLUMNS = [*SWEEP_MATRIX, "variant", *RANK_COLUMNS, *CARRIED, *OUTCOME, "timed", "not_timed"]
-CONTEST = ["origin", "gpu", "op", "dtype"]
-# Statuses, and `ok` with a flag that excludes the time, that leave open how fast a variant is.
+# Statuses that leave open how fast a variant is; `ok` is there for rows that a flag excludes.
 UNTRIED = ("ok", "interpreted", "unavailable")
 WRONG_ELSEWHERE = "incorrect"  # the reason in `unranked_by` of a variant that is wrong in a sweep
 NO_RIVAL, NOTHING_ELSE = "only torch was timed beside it", "nothing else was timed"

@@ -20,7 +20,8 @@ SOURCE_COLUMNS = ("sweep", "origin")
 SWEEP_MATRIX = [*SOURCE_COLUMNS, *MATRIX]
 
 # Columns that the variants of one size share, over all sweeps and inputs.
-SIZE = ["origin", "gpu", "op", "dtype", "M", "N"]
+CONTEST = ["origin", "gpu", "op", "dtype"]  # whose sizes are judged together
+SIZE = [*CONTEST, "M", "N"]
 
 # Collecting adds whether the row ranks (`true` or `false`), what excludes it from the ranking, and
 # whether other code than the current one measured it.
@@ -31,8 +32,7 @@ COLLECTED = (*SOURCE_COLUMNS, *RANKING_COLUMNS)
 OPTIONAL = ("cuda_core", "nvrtc", "package_versions")
 VERSIONS = ("driver", "cuda", "torch", "triton", *OPTIONAL)
 
-# Beside its version, what decides how fast torch's own functions are; rows before 2026-11-27 do not
-# say it.
+# Settings that change torch's own speed; rows before 2026-11-27 lack these columns.
 BASELINE_STATE = ("native_overrides", "switches")
 
 # A matrix is ranked in one environment, which is that of most of its rows, and a variant in it by

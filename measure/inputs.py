@@ -10,7 +10,7 @@ from .clock.base import CallBuffers, Inputs, Out
 from .device.opened import Device
 from .point import Point
 
-ROTATION_CACHES = 3  # that the buffers of a rotation exceed, unless MAX_ROTATION calls do not
+ROTATION_CACHES = 3  # the buffers of a rotation exceed so many, if MAX_ROTATION calls suffice
 MAX_ROTATION = 4096  # calls; each is a node of every graph
 # Added to the seed of a point, so that no two of its matrices have one seed. Those of the rotation
 # add only the index of a call.

@@ -17,7 +17,7 @@ class Status(StrEnum):
     TIMEOUT = "timeout"
 
 
-# Statuses that say nothing against a kernel; a matrix that it does not take is its limit.
+# Statuses that do not show a faulty kernel: not to take a matrix is a limit.
 RIGHT = (Status.OK, Status.INTERPRETED, Status.UNSUPPORTED)
 
 

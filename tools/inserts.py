@@ -39,7 +39,7 @@ def output(block: re.Match) -> str:
 
 
 def print_block(blocks: Mapping[str, Callable[..., str]], *makers: Callable[[], object]) -> None:
-    """Print the block that the command line names, in Markdown, made from what `given` returns."""
+    """Print the block that the command line names, in Markdown, made from what `makers` return."""
     replace_missing_characters()
     parser = argparse.ArgumentParser()
     parser.add_argument("block", choices=blocks)

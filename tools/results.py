@@ -6,6 +6,7 @@ Every number is printed, losses included.
 that name the command.
 """
 
+import json
 import re
 
 import pandas as pd
@@ -18,7 +19,7 @@ from analysis.schema import ITEMSIZE, MATRIX, OTHER_BOARD, SIZE, SWEEP_MATRIX
 from analysis.schema import MARKS as MARKED
 from analysis.stats import eager
 from measure import ROOT
-from planning import points
+from planning import points, single_shape
 from tools import goals, record
 from tools.goals import OURS, TORCH, carries, findings, furthest, goal_table, lacking, order
 from tools.inserts import bullets, print_block
@@ -179,6 +180,45 @@ def backward(rows: pd.DataFrame) -> str:
     return bullets(lines)
 
 
+def workloads(rows: pd.DataFrame) -> str:
+    """Return a line for each named shape of sweeps/ that has rows, GPU by GPU."""
+    named = json.loads(
+        single_shape.workloads({}, sorted((ROOT / "sweeps").glob("workloads*.yaml")))
+    )
+    sizes = ranking.over_sweeps(ranking.rank_variants(rows)).sort_values("rank")
+    sizes["of_limit"] = frame.of_limit(sizes)
+    parts = dict(iter(sizes.groupby(["op", "dtype", "M", "N", "gpu"])))
+    lines = []
+    for name, *place in sorted(named, key=lambda workload: (workload[1], workload[0])):
+        for gpu in goals.order(rows):
+            if (part := parts.get((*place, gpu))) is not None:
+                op, dtype, m, n = place
+                lines.append([f"{name}, {m}x{n}", f"`{op}`", dtype, gpu.upper(), *_race(part)])
+    heads = ["shape", "operation", "dtype", "GPU", "torch", "fastest", "its time", "times torch"]
+    heads += ["of the limit", "next, times as long"]
+    marks = [mark for mark in MARKS if mark[0] in "‡◊"]
+    return f"{table(heads, lines, 'shapes')}\n\n{'; '.join(marks)}."
+
+
+def _race(part: pd.DataFrame) -> list[str]:
+    """Return torch's time, the fastest kernel with its time, and the next one, of one size."""
+    first, others = part.iloc[0], part.iloc[1:]
+    others = others[others["variant"] != others["baseline"]]
+    following = "none"
+    if len(others):
+        second = others.iloc[0]
+        following = f"`{second['variant']}`, {number(second['behind_best'], 3)}"
+        following += frame.mark(second["flags"])
+    return [
+        f"{number(first['torch_us'], 3)} µs",
+        f"`{first['variant']}`",
+        f"{number(first['time_us'], 3)} µs{frame.mark(first['flags'])}",
+        number(first["speedup"], 3),
+        percent(first["of_limit"]),
+        following,
+    ]
+
+
 def gpus(rows: pd.DataFrame) -> str:
     """Return what each GPU has recorded, and how quiet it was."""
     lines = []
@@ -230,6 +270,7 @@ BLOCKS |= {
     "carries": carries,
     "peers": peers,
     "backward": backward,
+    "workloads": workloads,
     "gpus": gpus,
     "special_rows": special_rows.tables,
 }

@@ -17,7 +17,6 @@ NAMES = {
     "saved_us": "saved per call (µs)",
     "over_base": "ratio of speeds",
 }
-CPU = "cpu"  # its times never stand beside those of a GPU
 LABELLED = 7  # lines with a name and a colour; the other ones are grey
 NUMBERS = FuncFormatter(lambda value, _: f"{value:,.10g}")
 ENDS = ("speedup_low", "speedup", "speedup_high")

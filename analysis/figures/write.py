@@ -13,6 +13,7 @@ from analysis.figures import heatmap, lines, profile, style
 from analysis.frame import distinct, is_ranked
 from analysis.panels import MIN_SIZES, Selection, by_rule, select
 from analysis.published import Published
+from measure.device.gpus import CPU
 
 Drawing = Callable[[], Figure]
 ALL = "all"  # stands in place of a GPU: the figures that no GPU owns
@@ -55,12 +56,12 @@ def _of_gpu(measurements: pd.DataFrame, tables: Published, gpu: str) -> dict[str
     if chosen.rows.empty:  # its recorded tables may have been left out
         gpus = ", ".join(distinct(every.rows["gpu"])) or "no GPU"
         print(f"warning: no rows of gpu {gpu}; there are rows of: {gpus}", file=sys.stderr)
-    beside = every.rows[every.rows["gpu"] != lines.CPU].groupby(["dtype", "sweep"])["gpu"].nunique()
+    beside = every.rows[every.rows["gpu"] != CPU].groupby(["dtype", "sweep"])["gpu"].nunique()
     alone = {f"{dtype}_{sweep}" for dtype, sweep in beside.index[beside == 1]}
     figures: dict[str, Drawing] = {}
     for stem, part in _by_sweep(chosen):
         has_lines = _has_lines(part.rows)
-        if has_lines and (stem in alone or gpu == lines.CPU or part.own.empty):
+        if has_lines and (stem in alone or gpu == CPU or part.own.empty):
             figures[f"{stem}_throughput"] = partial(lines.draw_over_n, part, "throughput_gbps")
         if has_lines and _sizes_of_a_rule(part.rows):
             figures[f"{stem}_time"] = partial(lines.draw_over_n, part, "time_us")
@@ -80,7 +81,7 @@ def _shared(measurements: pd.DataFrame, tables: Published) -> dict[str, Drawing]
     of more than panels.MIN_SIZES sizes, and {dtype}_{sweep}_published where a published table asks
     for it.
     """
-    every = select(measurements[measurements["gpu"] != lines.CPU], tables)
+    every = select(measurements[measurements["gpu"] != CPU], tables)
     figures: dict[str, Drawing] = {"hero": partial(lines.draw_hero, every)}
     for op, rows in every.own.groupby("op"):
         figures[f"{op}_grid"] = partial(heatmap.draw_grid, every._replace(rows=rows))

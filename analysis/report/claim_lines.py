@@ -37,8 +37,6 @@ class Line(NamedTuple):
 def lines(claims: pd.DataFrame, gpus: list[str]) -> tuple[list[Line], list[str]]:
     """Return the claims that rows of `gpus` judge, and the others by name.
 
-    The legend of marks that a reason ends with stands in claims.csv alone.
-
     `claims`: see `claims.read`. The measured value and the reason are those of the first GPU of
     `gpus` with a verdict, in the element type of the claim's own table if it has rows.
     """

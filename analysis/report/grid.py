@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from analysis import palette, stats
+from analysis.schema import CONTEST
 
-KEY = ["origin", "gpu", "op", "dtype"]
 LEVELS = (1.05, 1.2, 1.5)  # leads from which a cell is one shade darker
 
 
@@ -51,7 +51,7 @@ def grids(sizes: pd.DataFrame) -> list[Grid]:
 
     `sizes`: lines of `ranking.over_sweeps`.
     """
-    return [_grid(*key[1:], part) for key, part in sizes.groupby(KEY, sort=False)]
+    return [_grid(*key[1:], part) for key, part in sizes.groupby(CONTEST, sort=False)]
 
 
 def _grid(gpu: str, op: str, dtype: str, sizes: pd.DataFrame) -> Grid:

@@ -8,12 +8,11 @@ import pandas as pd
 
 from analysis import markdown as md
 from analysis import palette, ranking, schema, stats
-from analysis.frame import days, distinct, legend
+from analysis.frame import days, distinct, legend, of_limit
 from analysis.published import Published
 from analysis.report import claim_lines, grid, trust, workloads
+from measure.device.gpus import CPU
 
-CPU = "cpu"
-CONTEST = ["origin", "gpu", "op", "dtype"]
 READING = (
     "Each line counts the shapes at which a rival besides torch was timed. “Fastest” means the "
     "fastest kernel, or a tie with it: less than 1 % slower, or not significantly slower. Over "
@@ -113,8 +112,8 @@ def answers(ranks: pd.DataFrame, sizes: pd.DataFrame) -> pd.DataFrame:
     `ranks` comes from `ranking.rank_variants`, and `sizes` from `ranking.over_sweeps`.
     """
     lines = []
-    for key, part in ranks.groupby(CONTEST, sort=False):
-        own = sizes[(sizes[CONTEST] == list(key)).all(axis=1)]
+    for key, part in ranks.groupby(schema.CONTEST, sort=False):
+        own = sizes[(sizes[schema.CONTEST] == list(key)).all(axis=1)]
         raced = own[own["no_winner"] == ""]
         first = raced[raced["rank"] == 1]
         shapes = f"{len(first)} of {len(part.drop_duplicates(['M', 'N']))}"
@@ -125,11 +124,6 @@ def answers(ranks: pd.DataFrame, sizes: pd.DataFrame) -> pd.DataFrame:
     heads = ["GPU, operation, type", "fastest at", "over torch", "eager", "of the limit"]
     heads += ["if you pick one: worst loss", "shapes with a rival"]
     return pd.DataFrame(lines, columns=heads)
-
-
-def of_limit(rows: pd.DataFrame) -> pd.Series:
-    """Return the share of the nearest roofline: of few long rows, that of blocks which meet."""
-    return rows["of_meet"].fillna(rows["of_copy"])
 
 
 def leaders(raced: pd.DataFrame) -> str:

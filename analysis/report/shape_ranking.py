@@ -29,7 +29,8 @@ def load(paths: Iterable[Path]) -> pd.DataFrame:
     """
     source = {"sweep": "shape", "origin": "measured"}
     rows = [row_files.read_row_file(path) | source for path in paths]
-    return ranking.rank_variants(frame.from_rows(mark_ranked(rows)))
+    table = ranking.rank_variants(frame.from_rows(mark_ranked(rows)))
+    return table.assign(of_limit=frame.of_limit(table))
 
 
 def report(table: pd.DataFrame, unmeasured: Mapping[str, str]) -> str:
@@ -71,7 +72,7 @@ def verdict(table: pd.DataFrame, kernel: str, unmeasured: Mapping[str, str]) -> 
     row = table[table["variant"] == kernel].iloc[0].to_dict()
     if math.isnan(row["rank"]):
         return f"{kernel}: not timed, {check_of(row)}"
-    parts = [f"{md.percent(_of_limit(row))} of the limit", _against_rival(table, row)]
+    parts = [f"{md.percent(row['of_limit'])} of the limit", _against_rival(table, row)]
     wrong = wrong_on(row)
     return f"{kernel}: {', '.join(parts)}, {f'wrong on {wrong}' if wrong else 'right everywhere'}"
 
@@ -129,11 +130,6 @@ def _eager_conclusion(timed: pd.DataFrame) -> list[str]:
     return [line]
 
 
-def _of_limit(row: Mapping) -> float:
-    """Return the share of the nearest roofline: of few long rows, that of blocks which meet."""
-    return row["of_copy"] if math.isnan(row["of_meet"]) else row["of_meet"]
-
-
 def _cells(row: Mapping) -> Sequence[str]:
     speedup, eager_speedup = (
         md.with_interval(*(row[f"{way}speedup{end}"] for end in ("", "_low", "_high")))
@@ -147,7 +143,7 @@ def _cells(row: Mapping) -> Sequence[str]:
         speedup,
         "" if math.isnan(eager_us) else f"{md.number(eager_us, 3)} µs",
         eager_speedup,
-        md.percent(_of_limit(row)),
+        md.percent(row["of_limit"]),
         wrong_on(row),
     )
 

@@ -41,6 +41,7 @@ def with_eager(points: pd.DataFrame) -> pd.DataFrame:
 class OverTorch(NamedTuple):
     """Compare a variant with torch where both have eager times: geometric means, and a count.
 
+    `graph_median`: half of the sizes have a higher speed-up, of times in a graph.
     `slower`: the sizes at which an eager call takes longer than torch's, though the kernel itself
     is faster.
     """
@@ -49,6 +50,7 @@ class OverTorch(NamedTuple):
     graph: float
     eager: float
     slower: int
+    graph_median: float
 
 
 def over_torch(sizes: pd.DataFrame, variant: str) -> OverTorch | None:
@@ -63,4 +65,4 @@ def over_torch(sizes: pd.DataFrame, variant: str) -> OverTorch | None:
     graph, eager = (
         float(np.exp(np.log(own[name]).mean())) for name in ("speedup", "eager_speedup")
     )
-    return OverTorch(len(own), graph, eager, int(slower.sum()))
+    return OverTorch(len(own), graph, eager, int(slower.sum()), float(own["speedup"].median()))

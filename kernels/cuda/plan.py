@@ -44,7 +44,8 @@ class Problem(NamedTuple):
     """Hold what decides which kernel runs; addresses and strides count only through ``pack``.
 
     All matrices have ``dtype``, except where a call reads 16 bits and writes float32, or a backward
-    the other way round: then ``dtype`` is float32 and divides the row, and ``narrow`` is the other.
+    reads float32 and writes 16 bits. Then ``dtype`` is float32, by which the row is tiled, and
+    ``narrow`` is the 16-bit type.
     """
 
     dtype: torch.dtype

@@ -30,7 +30,7 @@ MAX_KNOWN = 4096  # launches that a function remembers, and failures that all re
 # Rows, or columns beside each other, of a call. A kernel rounds them up to whole tiles in 32 bits.
 MAX_ROWS = MAX_BLOCKS - 32
 # Inductor's allocator takes 0.7 µs, torch.empty_like 1.9 µs (H100 machine).
-empty_cuda = torch_private("_C._dynamo.guards:_empty_strided_cuda")
+empty_cuda = next(iter(torch_private("_C._dynamo.guards:_empty_strided_cuda")), None)
 
 logger = logging.getLogger(__package__.partition(".")[0])
 _failed: set[tuple] = set()  # (function, language, what decides whether it can compute a call)
@@ -136,7 +136,7 @@ class LibraryFunction:
         """Return the launch that was made for inputs like these, or None if they need another one.
 
         Every gradient comes here, so one and two inputs are written out: a loop takes 0.1 µs more.
-        ``dim`` may be negative, and no argument is valid of necessity.
+        ``dim`` may be negative, and the arguments may be invalid: torch reports that later.
         """
         try:
             device = x.get_device()
@@ -181,8 +181,8 @@ class LibraryFunction:
     def _first_that_works(self, call: Call) -> tuple[bool, Repeater | None]:
         """Let the first route compute that takes the call and does not fail.
 
-        Returns whether one did, and what it returned: None after a shortage of memory, as the next
-        call may take the first route again.
+        Returns whether one did, and what repeats it. That is None after an out-of-memory error: the
+        next call tries the first route again.
         """
         forgiven = False
         for index, (language, launch) in enumerate(self.routes):
@@ -275,7 +275,7 @@ def _allocator(x: Tensor) -> Callable[[], Tensor]:
     """Return what allocates a tensor like x, a contiguous one, on the current device."""
     sizes = tuple(x.shape), x.stride()
     if x.is_cuda and empty_cuda:
-        return functools.partial(empty_cuda[0], *sizes, x.dtype)
+        return functools.partial(empty_cuda, *sizes, x.dtype)
     return functools.partial(torch.empty_strided, *sizes, dtype=x.dtype, device=x.device)
 
 

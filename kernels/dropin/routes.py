@@ -1,10 +1,10 @@
 """Launch softmax, log-softmax and their gradients: in CUDA C++, or in Triton.
 
-Forward: ``frontier`` takes all rows where the GPU can run it. Rows of 16 bits that become float32
-have the bits of rows that were cast first. ``frontier_triton`` takes all rows elsewhere, and
-``triton_inner_dim`` all columns. The choice depends on n, the dimension and the dtypes, never on
-outer, inner or an address: a row gives the same bits in any batch and anywhere, and so does a
-column, beside any number of others.
+Forward: ``frontier`` takes all rows where the GPU can run it. A 16-bit row with a float32 output
+gives the same bits as if it had been cast to float32 first. ``frontier_triton`` takes all rows
+elsewhere, and ``triton_inner_dim`` all columns. The choice depends on n, the dimension and the
+dtypes, never on outer, inner or an address: a row gives the same bits in any batch and anywhere,
+and so does a column, beside any number of others.
 Backward: ``cuda_backward`` takes rows longer than MIN_BYTES where the GPU can run it and g has y's
 dtype, as it has under autocast, too. ``triton_backward`` takes all other rows, and
 ``triton_inner_dim`` all columns. ``data/recorded/h200/softmax_backward.csv`` has both over the

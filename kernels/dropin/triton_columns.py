@@ -21,16 +21,16 @@ MAX_CHUNKS = 256
 
 # The others decide time only.
 COLUMNS = 32  # adjacent columns of a program: a warp's load, 128 bytes of float32
-MIN_TILE = 2**9  # elements of a program: it takes more of short columns,
-MAX_COLUMNS = 128  # up to here
+MIN_TILE = 2**9  # elements of a program, at least: short columns are taken together
+MAX_COLUMNS = 128  # columns of a program, at most
 WASTE = 1.4  # lanes for each column, at most, of programs that end where inner does
 MIN_COLUMNS = {4: 8, 2: 16}  # Columns of a tile by itemsize: a sector of 32 bytes.
 ENOUGH_PROGRAMS = 264  # two for each multiprocessor of an H100: below, programs become smaller
 ELEMENTS_PER_WARP = 512  # 16 in each thread
 # Warps by itemsize, at most: float32 takes more registers, and 16 warps fewer each.
 MAX_WARPS = {4: 16, 2: 8}
-THREAD_BYTES = 2**6  # that a thread of long columns loads before it computes, if it can,
-MAX_UNROLL = 8  # Tiles of a column, at most
+THREAD_BYTES = 2**6  # that a thread of long columns loads before it computes
+MAX_UNROLL = 8  # tiles of a column that are loaded together, at most
 VECTOR = 16  # elements: Triton loads vectors where sizes and addresses are multiples of it
 
 # The part of the work on long columns that a launch does.

@@ -27,8 +27,8 @@ THREADS = 128  # per block, where a row has at most a warp
 MAX_WARPS = 16  # Warps of a row, at most.
 WARPS_LANE_BYTES = 32  # Bytes of a lane, at most, where a row has several warps.
 SUMS = 8  # Sums of a lane: kPackedSums.
-# Of a matrix whose threads are all resident at once. Barriers delay it more than accesses to single
-# elements do. Found on an H100.
+# A matrix up to these limits is small: all its threads are resident, and barriers cost it more than
+# accesses to single elements. Found on an H100.
 SMALL_ELEMENTS, SMALL_THREADS = 3 * 2**19, 2**18
 # k: most elements of a lane, where a row has at most a warp. s: small matrices are treated like
 # large ones.

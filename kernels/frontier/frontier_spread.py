@@ -31,9 +31,9 @@ SOURCE = Path(__file__).with_suffix(".cu")
 # k: vectors of a lane in a tile. w: most warps of a block.
 CONFIGS = ("k4w8", "k8w8")
 DEFAULT_CONFIG = "k8w8"
-# Registers of a thread: of most; of unaligned float32 rows with over 4 vectors a lane, which loads
-# each twice (log-softmax spills 8 bytes: all the warps that fit are worth more); of a thread that
-# streams tiles. Where fewer blocks are resident, the launch has fewer (``launch._blocks``).
+# Registers of a thread. LOADED_TWICE: of unaligned float32 rows with over 4 vectors per lane, which
+# loads each twice. STREAMED: of a thread that streams tiles. Where fewer blocks are resident, the
+# launch has fewer (``launch._blocks``).
 REGISTERS, REGISTERS_LOADED_TWICE, REGISTERS_STREAMED = 64, 80, 128
 # A multiprocessor has four sub-partitions, each with its own warps and registers.
 PARTITIONS, PARTITION_REGISTERS = 4, 16 * 1024

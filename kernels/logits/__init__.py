@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-NO_INDEX = -(2**63)  # no column is ignored
+NO_INDEX = -(2**63)  # no target has this value, so no row is ignored
 
 
 class RowOptions(NamedTuple):

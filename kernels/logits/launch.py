@@ -207,7 +207,7 @@ def loss_mean(
     ignore_index: int,
     is_sum: bool,
 ) -> None:
-    """Write the mean or the sum of losses (M,) to ``result``, and by what it scales g."""
+    """Write the mean or the sum of losses (M,), and the factor of their gradient to ``scale``."""
     rows = losses.numel()
     addresses = result.data_ptr(), losses.data_ptr(), scale.data_ptr(), targets.data_ptr()
     key = _mean_planner(is_sum), losses.dtype, rows, 1, 1, False, losses.get_device(), None

@@ -2,6 +2,7 @@
 
 import pytest
 
+from analysis.frame import of_limit
 from analysis.report import shape_ranking
 from tests.analysis import synthetic
 
@@ -11,7 +12,8 @@ ABSENT = {"peer_helion": "no time was left"}
 
 
 def table_of(*rows):
-    return synthetic.ranked([TORCH, *rows], sweep="shape")
+    table = synthetic.ranked([TORCH, *rows], sweep="shape")
+    return table.assign(of_limit=of_limit(table))
 
 
 def kernel(name, speedup, **columns):

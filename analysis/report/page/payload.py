@@ -8,12 +8,12 @@ import pandas as pd
 
 import kernels
 from analysis import palette
-from analysis.frame import distinct, is_baseline, mark, outcomes
+from analysis.frame import distinct, is_baseline, mark, of_limit, outcomes
 from analysis.panels import describe_m, rule_of_m, select, split_by_m
 from analysis.published import Published
-from analysis.report.model import CPU, of_limit
 from analysis.schema import MARKS, SIZE
 from kernels.registry import source_scan
+from measure.device.gpus import CPU
 
 ABOUT = {
     "frontier": "This project's kernel. “from softmax_bench import softmax, log_softmax” calls it "

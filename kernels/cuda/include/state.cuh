@@ -85,7 +85,7 @@ struct SumMerge {
 };
 
 // Sums of a state for outputs of type Out: RowExp<Out>, whose exps become outputs if KEEP_EXP.
-// SHORT: of so few that no error averages out.
+// SHORT: the sum has so few terms that rounding errors do not average out.
 template <typename Out, bool KEEP_EXP, bool SHORT = false>
 struct Sums : SoftmaxMerge<Sums<Out, KEEP_EXP, SHORT>> {
   using Exp = RowExp<Out>;

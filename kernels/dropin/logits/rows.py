@@ -93,7 +93,7 @@ def try_launch(x: Tensor, options: RowOptions, launch: Callable[..., None], *arg
 def new_float32(shape: tuple[int, ...], x: Tensor) -> Tensor:
     """Return a new contiguous tensor of float32 beside x, in a third of torch.empty's time."""
     if empty_cuda and len(shape) < 2 and x.is_cuda and x.get_device() == current_device():
-        return empty_cuda[0](tuple(shape), (1,) * len(shape), torch.float32)
+        return empty_cuda(tuple(shape), (1,) * len(shape), torch.float32)
     return torch.empty(shape, dtype=torch.float32, device=x.device)
 
 
