@@ -20,7 +20,10 @@ SHOWN_FIGURES = {
     ),
     "all/float32_online_softmax_throughput": "The sizes of an article, on three GPUs.",
     "all/float32_online_softmax_gain": "What those kernels gain over torch, in times and in µs.",
-    "h200/float32_online_softmax_speedup": "Every kernel at those sizes on the H200.",
+    "h100/float32_online_softmax_speedup": "Every kernel at those sizes on the H100.",
+    "h200/bfloat16_workloads_logits_speedup": (
+        "Token log-probabilities and losses at shapes of real models, on the H200."
+    ),
     "a100/float32_online_softmax_time": "The times that the article publishes.",
     "a100/float32_online_softmax_throughput": "The same times as throughput.",
     "all/float32_fused_softmax_throughput": "The sizes of the fused-softmax articles.",

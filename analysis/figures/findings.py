@@ -48,7 +48,7 @@ def winner(rows: pd.DataFrame) -> str:
     timed = speeds.notna().sum()
     # a kernel that is absent at most sizes has not lost there
     usual = max(wins.index, key=lambda name: (wins[name] >= OFTEN * timed[name], wins[name]))
-    if timed[usual] < sizes and wins[usual] >= max(OFTEN * timed[usual], 2):
+    if OFTEN * sizes <= timed[usual] < sizes and wins[usual] >= OFTEN * timed[usual]:
         place = f"the {timed[usual]} sizes where it ranks, of {sizes}"
         if wins[usual] == timed[usual]:
             return f"{usual} is the fastest at all {place.removeprefix('the ')}"
@@ -187,7 +187,7 @@ def agreement(ratios: pd.DataFrame, base: str) -> str:
     published = ratios["published"].iloc[:, 0]
     measured = ratios.drop(columns="published", level=0)
     quotients = measured.div(published, axis=0).stack([0, 1]).dropna()
-    is_turned = measured.gt(1).ne(published.gt(1), axis=0).where(measured.notna()).stack([0, 1])
+    is_turned = measured.gt(1).ne(published.gt(1), axis=0)[measured.notna()].stack([0, 1]).dropna()
     if quotients.empty:
         return f"{subject} is published, and was not measured"
     close, points = int(quotients.between(1 - AGREES, 1 + AGREES).sum()), len(quotients)

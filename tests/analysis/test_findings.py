@@ -222,6 +222,7 @@ def test_the_lead_over_the_best_rival(leads, sentence):
             "a beats b as published; 1 of 2 ratios are within 20 % of the article's",
         ),
         ([0.9, 2.9], "a over b turns out the other way at 1 of 2 points"),
+        ([math.nan, 2.9], "a over b: every measured ratio is within 20 % of the article's"),
         ([math.nan, math.nan], "a is published, and was not measured"),
     ],
 )
