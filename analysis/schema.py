@@ -66,7 +66,7 @@ FLAGS = {
     "launch_bound": Flag("a short call: its launch takes longer than the kernel", True, ""),
     "noisy": Flag("noisy: the 95 % interval of the speed-up is wider than 10 %", True, "≈"),
     "not_cold": Flag("part of the input was still in the cache", True, "°"),
-    "overlaps_calls": Flag("consecutive calls overlap, so the time is no latency", False, "¶"),
+    "overlaps_calls": Flag("consecutive calls overlap: a throughput, not a latency", False, "¶"),
     "shared_gpu": Flag("another process used the GPU", True, "†"),
     "throttled": Flag("the driver reduced the clocks", True, "†"),
 }

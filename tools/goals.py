@@ -232,18 +232,21 @@ def _facts(rows: pd.DataFrame, goals: dict) -> Iterable[str]:
         ok = part[part["status"] == "ok"]
         aa = spread.aa_controls(ok).groupby("op")["excludes"].mean()
         shares = ", ".join(f"`{op}` {percent(excluded, 1)}" for op, excluded in aa.items())
-        yield f"{gpu.upper()}: A/A intervals that exclude 1 (goal 3 to 7 %): {shares}."
+        yield (
+            f"{gpu.upper()}: share of A/A intervals that exclude 1 (5 % is chance; goal 3 to 7 %): "
+            f"{shares}."
+        )
         yield from (f"{caution}." for caution in trust.biased(ok))
         if part["replicate"].max() < 2:
             yield f"{gpu.upper()}: one replicate, so no verdict on a claim was repeated."
             continue
         alike = changed[changed["gpu"] == gpu].groupby([*CLAIM[1:3], "verdict", "alone"])
         differ = "; ".join(
-            f"{claim}, {quantity}: {verdict} from all, {alone} from replicate "
+            f"{claim}, {quantity}: {verdict} with all, {alone} with replicate "
             f"{' or '.join(map(str, by))} alone"
             for (claim, quantity, verdict, alone), by in alike["replicate"]
         )
-        yield f"{gpu.upper()}: claims with another verdict from one replicate: {differ or 'none'}."
+        yield f"{gpu.upper()}: claims whose verdict depends on the replicate: {differ or 'none'}."
 
 
 def carries(rows: pd.DataFrame) -> str:
@@ -271,8 +274,8 @@ def _differences(
     undecided = (decided == OPEN).all(axis=1).sum()
     alike = len(decided) - len(differ) - undecided
     yield (
-        f"{names}: of {counted(len(decided), 'claim')} judged on both, {alike} have the same "
-        f"verdict, {undecided} are open on both, and {len(differ)} have different verdicts."
+        f"{names}: {counted(len(decided), 'claim')} judged on both. Same verdict: {alike}. Open on "
+        f"both: {undecided}. Different verdicts: {len(differ)}."
     )
     for (claim, quantity), sides in differ.iterrows():
         opposed = ", ".join(f"{sides[gpu]} on {gpu.upper()}" for gpu in (first, second))

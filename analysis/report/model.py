@@ -15,7 +15,7 @@ from measure.device.gpus import CPU
 
 READING = (
     "Each line counts the shapes at which a rival besides torch was timed. “Fastest” means the "
-    "fastest kernel, or a tie with it: less than 1 % slower, or not significantly slower. Over "
+    "fastest kernel, or a tie with it: not significantly more than 1 % slower. Over "
     "torch: the geometric mean of the fastest kernel at these shapes in a CUDA graph, and, if they "
     "were timed, in eager calls. Of the limit: its median share of the roofline, such as a copy of "
     "the same bytes. Worst loss: if one kernel must serve every shape, how far the safest choice "

@@ -138,7 +138,7 @@ def _failures(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     table = table.sort_values(["status", "rows"], ascending=[True, False]).drop(columns="alike")
     if table.empty:
         return "Every row is right and timed.", table
-    return f"Rows that are not simply right and timed: {md.counts(rows['status'])}.", table
+    return f"Rows that are wrong, or have no time: {md.counts(rows['status'])}.", table
 
 
 def _accuracy(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:

@@ -59,7 +59,7 @@ function lead(near, { names, why, depends }) {
   if (why) return `${names[0]} was timed at ${sizeName(size)}, but ${why}.`;
   if (depends) return near.map((one) => `${outcome(one)} at ${sizeName(one)}`).join("; ") + ".";
   const raced = near.find((one) => !one.no_winner);
-  const tie = names.length > 1 ? "They differ by less than 1 %, or not significantly. " : "";
+  const tie = names.length > 1 ? "None is significantly more than 1 % slower. " : "";
   const next = raced.rows.find((row) => !row.in_best_set);
   const where = near.length > 1 || !alike(raced, size) ? ` at ${sizeName(raced)}` : "";
   return next ? `${tie}${next.variant} is next, with ${times(next.behind_best)} the time${where}.` : tie;

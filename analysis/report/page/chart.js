@@ -28,7 +28,9 @@ function axes(x, y, sizes, range, right, name) {
   const labels = powers.filter((_, i) => (powers.length - 1 - i) % step === 0).map((k) =>
     h("text", { x: x(2 ** k), y: BOTTOM + 18, ...middle }, "2",
       h("tspan", { dy: -5, "font-size": 9 }, String(k))));
-  return [...grid, ...labels, h("text", { x: (LEFT + right) / 2, y: BOTTOM + 38, ...middle }, name)];
+  const unit = { graph: "µs", eager: "µs", limit: "of the limit", torch: "× torch" }[metric.value];
+  return [...grid, ...labels, h("text", { x: 2, y: TOP - 8 }, unit),
+    h("text", { x: (LEFT + right) / 2, y: BOTTOM + 38, ...middle }, name)];
 }
 
 // The parts of a line: rows of one M at sizes that follow each other, so that a line goes only
@@ -66,9 +68,11 @@ function draw() {
   const limit = { graph: roof, eager: [], limit: roof.map(([n]) => [n, 1]),
     torch: sizes.map((n) => [n, 1]) }[metric.value];
   const grey = lines.some((line) => line.grey);
-  say("#chart-note", limit.length ? `Dashed: ${LIMIT[metric.value] ?? LIMIT.limit}. ` : "",
+  say("#chart-note", asked && !comparable(asked, { gpu, op, dtype })
+    ? `This chart is not of the question, but of ${gpuName(gpu)}, ${op}, ${dtype}. ` : "",
+    limit.length ? `Dashed: ${LIMIT[metric.value] ?? LIMIT.limit}. ` : "",
     grey ? "Coloured: torch, and the kernels that are best at the most sizes. " : "",
-    "Lines join neighbouring sizes of one M.");
+    "Lines connect adjacent N of the same M.");
   tabulate(lines, sizes, over);
   const width = plot.clientWidth;
   const letters = width < 500 ? 12 : 22;
