@@ -32,7 +32,7 @@ def number(value: float, digits: int = 4) -> str:
     if math.isnan(value):
         return ""
     if value == 0 or 1e-4 <= abs(value) < 1e9:
-        # of the rounded number, which may have one digit more before the point
+        # Rounding may have added a digit before the point, as of 9.9996.
         exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
         return f"{value:.{max(0, digits - 1 - exponent)}f}"
     return f"{value:.{digits - 1}e}"

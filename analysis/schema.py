@@ -20,7 +20,7 @@ SOURCE_COLUMNS = ("sweep", "origin")
 SWEEP_MATRIX = [*SOURCE_COLUMNS, *MATRIX]
 
 # Columns that the variants of one size share, over all sweeps and inputs.
-CONTEST = ["origin", "gpu", "op", "dtype"]  # whose sizes are judged together
+CONTEST = ["origin", "gpu", "op", "dtype"]  # Their sizes are judged together.
 SIZE = [*CONTEST, "M", "N"]
 
 # Collecting adds whether the row ranks (`true` or `false`), what excludes it from the ranking, and

@@ -18,7 +18,7 @@ from .dropin.logits.rows import as_rows, values
 from .dropin.overlapping import Overlapping
 from .logits import RowTensors
 
-# By the module that defines the functions: who asks for ours, and the pairs (theirs, ours).
+# Who asks for our functions, and the pairs (theirs, ours): by the module that defines theirs.
 _active: defaultdict[str, list["Integration"]] = defaultdict(list)
 _pairs: dict[str, list[tuple[Callable, Callable]]] = {}
 

@@ -144,8 +144,8 @@ def _logits(ranks: pd.DataFrame) -> str | None:
 
 def _over_rivals(sizes: pd.DataFrame, ours: pd.DataFrame) -> str:
     """Return how many times as fast as the best other kernel `ours` is; "" without another one."""
-    others = sizes[~sizes["variant"].isin([OURS_OF_LOGITS, *sizes["baseline"]])]
-    fastest = others.groupby(SIZE)["time_us"].min()
+    rivals = sizes[~sizes["variant"].isin([OURS_OF_LOGITS, *sizes["baseline"]])]
+    fastest = rivals.groupby(SIZE)["time_us"].min()
     leads = (fastest / ours.set_index(SIZE)["time_us"]).dropna()
     if leads.empty:
         return ""

@@ -202,11 +202,11 @@ def workloads(rows: pd.DataFrame) -> str:
 
 def _race(part: pd.DataFrame) -> list[str]:
     """Return torch's time, the fastest kernel with its time, and the next one, of one size."""
-    first, others = part.iloc[0], part.iloc[1:]
-    others = others[others["variant"] != others["baseline"]]
+    first, rivals = part.iloc[0], part.iloc[1:]
+    rivals = rivals[rivals["variant"] != rivals["baseline"]]
     following = "none"
-    if len(others):
-        second = others.iloc[0]
+    if len(rivals):
+        second = rivals.iloc[0]
         following = f"`{second['variant']}`, {number(second['behind_best'], 3)}"
         following += frame.mark(second["flags"])
     return [

@@ -27,12 +27,12 @@ class _Sharded(torch.autograd.Function):
         inverse = 1.0 / (options.temperature if temperature is None else temperature)
         top = maxima.clone()
         dist.all_reduce(top, dist.ReduceOp.MAX, group)
-        log_share = (maxima - top) * inverse + log_sums  # of its part of the sum of exps
+        log_share = (maxima - top) * inverse + log_sums  # log of its part of the sum of exps
         # The largest logit's 1 is counted apart: it would round away the others beside it.
         has_top = maxima == top
-        rest = torch.where(has_top, log_share.expm1(), log_share.exp())
+        beside = torch.where(has_top, log_share.expm1(), log_share.exp())
         mine = at(x, local.masked_fill(outside, 0)).float() - top[:, None]
-        parts = [rest[:, None], has_top[:, None].float()]
+        parts = [beside[:, None], has_top[:, None].float()]
         parts += [mine.masked_fill(outside, 0.0), 1.0 - outside.float()]
         if options.operation == "TokenLogProbEntropy":
             # mean distance from the shard's maximum, over its own probabilities
