@@ -19,7 +19,7 @@ SHOWN_FIGURES = {
         "The share of random shapes at which each kernel is within a given slowdown of the fastest."
     ),
     "all/float32_online_softmax_throughput": "The sizes of an article, on three GPUs.",
-    "all/float32_online_softmax_gain": "What those kernels gain over torch, in times and in µs.",
+    "all/float32_online_softmax_gain": "What the kernels above gain over torch, in times and µs.",
     "h100/float32_online_softmax_speedup": "Every kernel at those sizes on the H100.",
     "h200/bfloat16_workloads_logits_speedup": (
         "Token log-probabilities and losses at shapes of real models, on the H200."

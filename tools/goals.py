@@ -35,7 +35,7 @@ VALUE = ["value", "low", "high"]
 CLAIM = ["gpu", "claim", "quantity", "sweep"]
 ALL, CLAIMED = "all", "float32"  # the dtype of the articles
 HEADS = ("GPU", "sweeps", "dtype", "at most 1 % behind", "at most 4 %", "furthest behind")
-HEADS += ("128 MB and more: 0.95 of the copy", "few long rows: 0.95 of `of_meet`")
+HEADS += ("128 MB and more: 0.95 of the copy", "few long rows: 0.95 of the second roofline")
 HEADS += ("fits in L2: at most 1 % behind the best peer",)
 GOAL = ("goal", "", "", percent(SHARE), "100 %", "", percent(SHARE), percent(SHARE), "100 %")
 

@@ -103,7 +103,7 @@ def _over_torch(ranks: pd.DataFrame, gpus: list[str]) -> dict[str, str]:
         texts[gpu] = f"{goals.mean_of(own)} ({counted(len(own), 'size')})" if own else ABSENT
         if len(common) and len(gpus) > 1:
             mean = goals.mean_of([*common[gpu]])
-            texts[gpu] += f", {mean} at the {len(common)} that all GPUs have"
+            texts[gpu] += f", {mean} at the {len(common)} sizes measured on all GPUs"
     return texts
 
 
@@ -194,8 +194,17 @@ def workloads(rows: pd.DataFrame) -> str:
             if (part := parts.get((*place, gpu))) is not None:
                 op, dtype, m, n = place
                 lines.append([f"{name}, {m}x{n}", f"`{op}`", dtype, gpu.upper(), *_race(part)])
-    heads = ["shape", "operation", "dtype", "GPU", "torch", "fastest", "its time", "times torch"]
-    heads += ["of the limit", "next, times as long"]
+    heads = [
+        "shape",
+        "operation",
+        "dtype",
+        "GPU",
+        "torch",
+        "fastest",
+        "its time",
+        "speed-up over torch",
+    ]
+    heads += ["of the limit", "runner-up, its time over the best"]
     marks = [mark for mark in MARKS if mark[0] in "‡◊"]
     return f"{table(heads, lines, 'shapes')}\n\n{'; '.join(marks)}."
 

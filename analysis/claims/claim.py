@@ -164,8 +164,9 @@ class Evidence:
                 every[n] = self.speed_ratio(fast, slow, n)
         if len(every) < minimum:
             raise NoDataError(
-                f"{fast} and {slow} are both timed, on one board, at {len(every)} sizes of "
-                f"{self.protocol}, {minimum} are needed ({self.counts(fast)}; {self.counts(slow)})"
+                f"too few sizes: {fast} and {slow} were timed on one board at {len(every)} sizes "
+                f"of {self.protocol}, and {minimum} are needed ({self.counts(fast)}; "
+                f"{self.counts(slow)})"
             )
         return every
 

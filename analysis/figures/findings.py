@@ -113,14 +113,14 @@ def gain(rows: pd.DataFrame, variant: str) -> str:
         )
     if lowest < 0:
         return (
-            f"{variant} saves up to {_us(highest)} per call compared with torch {high_place}, "
+            f"{variant} saves up to {_us(highest)} of GPU time per call over torch {high_place}, "
             f"and costs up to {_us(-lowest)} more {low_place}"
         )
     if len(saved) == 1:
-        return f"{variant} saves {_us(highest)} per call compared with torch {high_place}"
+        return f"{variant} saves {_us(highest)} of GPU time per call over torch {high_place}"
     return (
         f"{variant} saves {_us(lowest)} {low_place} to {_us(highest)} {high_place} "
-        "per call compared with torch"
+        "of GPU time per call over torch"
     )
 
 
@@ -130,7 +130,8 @@ def reach(rows: pd.DataFrame) -> str:
     timed = shares.notna().mean()
     lowest = shares.loc[:, timed >= OFTEN].min()
     first = min(lowest.index, key=lambda name: (-lowest[name], palette.order(name)))
-    every = f"every N (M = {rows['M'].iloc[0]})" if rows["M"].nunique() == 1 else "every size"
+    of_m = f"every measured N (M = {rows['M'].iloc[0]})"
+    every = of_m if rows["M"].nunique() == 1 else "every measured size"
     where = f"at {every}" if timed[first] == 1 else "wherever it was timed"
     share = f"at least {int(100 * lowest[first])} % of a copy's speed {where}"
     if first == TORCH:

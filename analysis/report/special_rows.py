@@ -10,10 +10,11 @@ from analysis.markdown import counted, table
 
 SEPARATOR = "; "  # between names, as measure/check/edge_cases.py writes them
 RIGHT, WRONG = "special_rows_right", "special_rows_wrong"
-NOTE = (
-    "An empty cell: no checked row was long enough. "
-    "“wrong in 2 of 8”: of the sizes, dtypes and GPUs that were checked."
-)
+# What a table says -> its meaning.
+NOTES = {
+    "|  |": "An empty cell: no checked row was long enough.",
+    "wrong** in ": "“wrong in 2 of 8”: of the sizes, dtypes and GPUs that were checked.",
+}
 
 
 def tables(rows: pd.DataFrame) -> str:
@@ -24,8 +25,11 @@ def tables(rows: pd.DataFrame) -> str:
     rows = rows[(rows[RIGHT] != "") | (rows[WRONG] != "")]
     # one line where several sweeps list a process
     rows = rows.drop_duplicates("process")
-    parts = (f"### {op}\n\n{_table(part)}" for op, part in rows.groupby("op"))
-    return "\n\n".join([*parts, NOTE]) if len(rows) else "No recorded row names special rows yet."
+    if rows.empty:
+        return "No recorded row names special rows yet."
+    text = "\n\n".join(f"### {op}\n\n{_table(part)}" for op, part in rows.groupby("op"))
+    notes = " ".join(note for words, note in NOTES.items() if words in text)
+    return "\n\n".join(filter(None, (text, notes)))
 
 
 def _table(rows: pd.DataFrame) -> str:

@@ -6,8 +6,8 @@ thresholds. RULE chooses by N and the dtype, never by M, so a row gives the same
 A 16-bit x with float32 output is tiled like a float32 row, so the bits are those of casting first.
 Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
 Limits: N up to 2^30. Compute capability 9.0; for rows of at most 80 KiB 8.0 is enough.
-Source: ``frontier_short``; for unaligned rows ``frontier_packed``; for both ``frontier_rows``,
-``frontier_staged`` and ``frontier_spread``.
+Source: our own. Parts: ``frontier_short``; for unaligned rows ``frontier_packed``; for both
+``frontier_rows``, ``frontier_staged`` and ``frontier_spread``.
 """
 
 import math

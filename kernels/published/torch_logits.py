@@ -1,7 +1,7 @@
 """torch's own functions on logits, the baseline of these operations.
 
-Idea: these are the calls of trainers and losses. The gradients are those of torch.autograd; log p,
-which torch saves in its forward, is computed from the values that this project's forward saves.
+Idea: these are the calls of trainers and losses. The gradients are those of torch.autograd,
+but for log p: torch would have saved it, and here it is recomputed from what our forward saved.
 Bytes: bfloat16 is first widened to float32, in another pass. log p of all logits is written,
 and read again for the entropy and for gradients; logsumexp makes five passes over a temporary
 matrix.

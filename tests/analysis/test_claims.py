@@ -76,7 +76,7 @@ CASES = [
     ("S0-a", "reduction", THROTTLED, SAME, "was timed: triton_online at N = 131072"),
     ("S0-a", "reduction", TWO_BOARDS, SAME, "1.400x"),  # torch is on each board
     ("S0-a", "share", TWO_BOARDS, SAME, "10 of 10"),
-    ("S0-d", "triton_online", TWO_BOARDS, NONE, "on one board, at 0 sizes"),
+    ("S0-d", "triton_online", TWO_BOARDS, NONE, "on one board at 0 sizes"),
     ("S0-a", "share", T_ONLINE + online("triton_online", 1.2), SAME, "10 of 10"),
     ("S0-a", "share", T_ONLINE + online("triton_online", lambda n: n / 1000), SAME, "256, 512"),
     ("S0-a", "share", T_ONLINE + online("triton_online", 1.01, 0.1), OPEN, "too close"),

@@ -35,7 +35,7 @@ def test_a_table_has_a_line_for_each_special_row_in_the_order_of_the_checks():
     ]
     assert "large values | right" in second
     assert "peer_c" not in text
-    assert note == special_rows.NOTE
+    assert note == special_rows.NOTES["wrong** in "], "and no cell is empty"
 
 
 def test_rows_that_name_none_have_no_table():

@@ -1,6 +1,7 @@
 """The address of the page is the question; one that asks for what is not there says so."""
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.test_picker import values
 
@@ -18,7 +19,7 @@ def test_the_question_is_in_the_address(opened):
 def test_the_link_to_an_answer_says_what_it_did(opened):
     page = opened()
     page.locator("#link").click()
-    page.wait_for_function("document.querySelector('#linked').textContent")
+    expect(page.locator("#linked")).not_to_be_empty()
     assert page.locator("#linked").inner_text() in ("Copied.", "The address bar has the link.")
 
 

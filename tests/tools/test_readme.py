@@ -65,10 +65,10 @@ def test_kernels_that_are_wrong_on_masked_logits_are_named():
     softmax = recorded({OURS: 2.0})
     said = readme.findings(pd.concat([rows, softmax]))
     assert "many logits are -inf, `peer_trl` computes [wrong log-" in said
-    assert "is right; at the 1 matrix measured on an H100 it is 12.0 times as fast as" in said
+    assert "is right; at the 1 point measured on an H100 it is 12.0 times as fast as" in said
     more = [
         recorded(speeds, n=128256, gpu="h200", op=op) for op in ("token_log_prob", "cross_entropy")
     ]
     said = readme.findings(pd.concat([rows, softmax, *more]))
-    assert "right; at the 2 matrices measured on an H200 it is" in said
+    assert "right; at the 2 points measured on an H200 it is" in said
     assert "Masked logits" not in readme.findings(softmax)
