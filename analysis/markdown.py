@@ -38,6 +38,12 @@ def number(value: float, digits: int = 4) -> str:
     return f"{value:.{digits - 1}e}"
 
 
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """Return the names, of which those beyond `most` are counted: `a, b, c and 2 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def percent(fraction: float, decimals: int = 0) -> str:
     """Return `43 %`."""
     return f"{100 * fraction:.{decimals}f} %"

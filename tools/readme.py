@@ -7,7 +7,7 @@ name the command. All numbers are rounded to what a reader remembers; docs/resul
 import pandas as pd
 
 from analysis import palette, ranking, stats
-from analysis.markdown import counted, number, percent, table
+from analysis.markdown import counted, listed, number, percent, table
 from analysis.report.special_rows import WRONG
 from analysis.schema import ITEMSIZE, SIZE
 from analysis.stats import eager
@@ -72,10 +72,10 @@ def points(rows: pd.DataFrame) -> str:
     Where no GPU was, it is the first GPU that has the point.
     """
     ranks = ranking.over_sweeps(ranking.rank_variants(rows))
-    lines = []
+    lines, gpus = [], goals.order(rows)
     for place in POINTS:
         parts = ranks[(ranks[["op", "dtype", "M", "N"]] == [*place]).all(axis=1)]
-        of_gpus = [parts[parts["gpu"] == gpu] for gpu in goals.order(rows)]
+        of_gpus = [parts[parts["gpu"] == gpu] for gpu in gpus]
         of_gpus = [part.sort_values("rank") for part in of_gpus if len(part)]
         if of_gpus:
             lines.append(_line(place, min(of_gpus, key=lambda p: p["stale"].iloc[0] == "true")))
@@ -153,10 +153,10 @@ def _over_rivals(sizes: pd.DataFrame, ours: pd.DataFrame) -> str:
     )
     if leads.empty:
         return ""
-    text = f", and {_span(leads)} times as fast as the best other kernel"
+    text = f". It is {_span(leads)} times as fast as the best other kernel"
     if of_right.empty or _span(of_right) == _span(leads):
         return text
-    return f"{text}, or {_span(of_right)} times as fast as the best that is right everywhere"
+    return f"{text}, and {_span(of_right)} times as fast as the best that is right everywhere"
 
 
 def _span(values: pd.Series) -> str:
@@ -166,13 +166,13 @@ def _span(values: pd.Series) -> str:
 
 def _losses(all_ranks: pd.DataFrame, first: str) -> str:
     """Return where `frontier` is furthest behind, and how often it misses what it aims at."""
-    ranks = all_ranks[all_ranks["gpu"] == first]
-    meet = goals.reached(ranks)["meet"]
+    reached = {gpu: goals.reached(part) for gpu, part in all_ranks.groupby("gpu")}
+    ranks, meet = all_ranks[all_ranks["gpu"] == first], reached[first]["meet"]
     mean = eager.over_torch(ranking.over_sweeps(ranks), OURS)
     behind = " and ".join(
         f"{percent(size['value'] - 1, 1)} behind at {goals.point(size)} on the {gpu.upper()}"
-        for gpu, part in all_ranks.groupby("gpu")
-        for size in goals.reached(part)["level"][:1].reset_index().to_dict("records")
+        for gpu, sizes in reached.items()
+        for size in sizes["level"][:1].reset_index().to_dict("records")
     )
     called = f"{mean.slower} of {counted(mean.sizes, 'matrix')}" if mean else "no matrix"
     return (
@@ -189,8 +189,7 @@ def _line(place: tuple, part: pd.DataFrame) -> list[str]:
     first, best = part.iloc[0], part.loc[part["in_best_set"], "variant"].tolist()
     names = f"`{best[0]}`" if best else f"`{first['variant']}`, no rival timed"
     if len(best) > 1:
-        names = f"tie: {', '.join(f'`{name}`' for name in best[:3])}"
-        names += f" and {len(best) - 3} more" * (len(best) > 3)
+        names = f"tie: {listed([f'`{name}`' for name in best])}"
     return [
         f"{op}, {rows}x{columns}, {dtype}",
         first["gpu"].upper() + "◊" * (first["stale"] == "true"),

@@ -31,6 +31,8 @@ PEERS += ("peer_compile", "peer_helion__pretuned", "peer_helion")
 BACKWARDS = ("softmax_backward", "log_softmax_backward")
 MARKS = ["\\* timed on another board than most of its matrix", *map(" ".join, MARKED.items())]
 NOTE = f"In brackets: 95 % intervals; {'; '.join(MARKS)}."
+WORKLOAD_HEADS = ("shape", "operation", "dtype", "GPU", "torch", "fastest", "its time")
+WORKLOAD_HEADS += ("speed-up over torch", "of the limit", "runner-up, its time over the best")
 ABSENT = "not recorded"
 WHY = "explanation/why_kernels_differ.md"
 ROOFLINE = "explanation/method.md#few-long-rows"
@@ -188,25 +190,14 @@ def workloads(rows: pd.DataFrame) -> str:
     sizes = ranking.over_sweeps(ranking.rank_variants(rows)).sort_values("rank")
     sizes["of_limit"] = frame.of_limit(sizes)
     parts = dict(iter(sizes.groupby(["op", "dtype", "M", "N", "gpu"])))
-    lines = []
+    lines, flags, gpus = [], [], order(rows)
     for name, *place in sorted(named, key=lambda workload: (workload[1], workload[0])):
-        for gpu in goals.order(rows):
+        for gpu in gpus:
             if (part := parts.get((*place, gpu))) is not None:
                 op, dtype, m, n = place
                 lines.append([f"{name}, {m}x{n}", f"`{op}`", dtype, gpu.upper(), *_race(part)])
-    heads = [
-        "shape",
-        "operation",
-        "dtype",
-        "GPU",
-        "torch",
-        "fastest",
-        "its time",
-        "speed-up over torch",
-    ]
-    heads += ["of the limit", "runner-up, its time over the best"]
-    marks = [mark for mark in MARKS if mark[0] in "‡◊"]
-    return f"{table(heads, lines, 'shapes')}\n\n{'; '.join(marks)}."
+                flags += [*part["flags"]]
+    return f"{table(WORKLOAD_HEADS, lines, 'shapes')}\n\n{'; '.join(frame.legend(flags))}."
 
 
 def _race(part: pd.DataFrame) -> list[str]:

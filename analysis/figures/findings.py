@@ -49,10 +49,10 @@ def winner(rows: pd.DataFrame) -> str:
     # a kernel that is absent at most sizes has not lost there
     usual = max(wins.index, key=lambda name: (wins[name] >= OFTEN * timed[name], wins[name]))
     if OFTEN * sizes <= timed[usual] < sizes and wins[usual] >= OFTEN * timed[usual]:
-        place = f"the {timed[usual]} sizes where it ranks, of {sizes}"
-        if wins[usual] == timed[usual]:
-            return f"{usual} is the fastest at all {place.removeprefix('the ')}"
-        return f"{usual} is the fastest at {wins[usual]} of {place}"
+        wins_of = "all" if wins[usual] == timed[usual] else f"{wins[usual]} of the"
+        return (
+            f"{usual} is the fastest at {wins_of} {timed[usual]} sizes where it ranks, of {sizes}"
+        )
     count = f"{wins[first]} of {counted(sizes, 'size')}"
     if wins[first] < OFTEN * sizes:
         return (

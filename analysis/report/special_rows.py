@@ -10,7 +10,7 @@ from analysis.markdown import counted, table
 
 SEPARATOR = "; "  # between names, as measure/check/edge_cases.py writes them
 RIGHT, WRONG = "special_rows_right", "special_rows_wrong"
-# What a table says -> its meaning.
+# The words of a table that need a note -> the note.
 NOTES = {
     "|  |": "An empty cell: no checked row was long enough.",
     "wrong** in ": "“wrong in 2 of 8”: of the sizes, dtypes and GPUs that were checked.",

@@ -7,8 +7,6 @@ import pandas as pd
 
 from analysis import markdown as md
 
-NAMED = 3  # kernels of a tie; more are counted
-
 
 class Workload(NamedTuple):
     """A shape with a name, as `planning.single_shape.workloads` lists it."""
@@ -64,5 +62,4 @@ def _answer(size: pd.DataFrame) -> str:
         return f"no winner: {first['no_winner']}"
     best = size.loc[size["in_best_set"], "variant"].tolist()
     speed = f"{md.number(first['time_us'], 3)} µs, {md.number(first['speedup'], 3)} times torch"
-    more = f" and {len(best) - NAMED} more" if len(best) > NAMED else ""
-    return f"{'tie: ' * (len(best) > 1)}{', '.join(best[:NAMED])}{more}; {speed}"
+    return f"{'tie: ' * (len(best) > 1)}{md.listed(best)}; {speed}"

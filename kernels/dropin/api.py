@@ -131,15 +131,13 @@ def _with_temperature(
     if dtype is None:
         widened = x.is_cuda and x.dtype in TYPES_16 and is_autocast_enabled("cuda")
         dtype = FLOAT32 if widened else x.dtype
+    wide = torch.promote_types(FLOAT32, dtype)
     if isinstance(temperature, Tensor):
-        temperature = _along(temperature, x, dim)
+        temperature = _along(temperature, x, dim).to(wide)
     elif not temperature > 0:
         raise ValueError(f"temperature = {temperature}; a number above 0 is needed")
-    x = x.to(dtype)  # torch's order: the cast, then the rest
-    wide = torch.promote_types(FLOAT32, x.dtype)
-    if isinstance(temperature, Tensor):
-        temperature = temperature.to(wide)
-    y = function(x.to(wide) / temperature, dim).to(dtype)
+    # torch's order: the cast, then the rest
+    y = function(x.to(dtype).to(wide) / temperature, dim).to(dtype)
     if out is None:
         return y
     if out.dtype is not dtype:

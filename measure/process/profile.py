@@ -37,25 +37,29 @@ def require_profiler(point: Point, file: Path) -> None:
             f"--profile: no {TOOL} is on PATH; install Nsight Compute, which comes with the CUDA "
             "toolkit, or add its folder to PATH"
         )
-    _new(file)
-
-
-def _new(file: Path) -> Path:
-    """Return the name that ncu gives a profile, of which there is none yet. Raises ProfileError."""
     try:
-        file = file if file.suffix == SUFFIX else file.with_name(file.name + SUFFIX)
+        file = _named(file)
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.unlink(missing_ok=True)
+        existed = file.exists()
+        file.open("ab").close()  # an older profile stays until there is a new one
+        if not existed:
+            file.unlink()
     except (OSError, ValueError) as error:
         raise ProfileError(
             f"--profile: {file} cannot be written: {error}; choose another"
         ) from None
-    return file
+
+
+def _named(file: Path) -> Path:
+    """Return the name that ncu gives a profile."""
+    return file if file.suffix == SUFFIX else file.with_name(file.name + SUFFIX)
 
 
 def write_profile(point: Point, file: Path) -> Path:
     """Profile a call of a point, alone on its GPU; return the file. Raises ProfileError."""
-    file = _new(file)
+    file = _named(file)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.unlink(missing_ok=True)
     gpu = gpu_lock.assigned_gpu(point, gpus.visible_gpus())
     with gpu_lock.acquire(gpu) if gpu else contextlib.nullcontext() as lock:
         environment = fork_client.environment_of(point, lock)

@@ -109,6 +109,12 @@ def test_a_profile_that_cannot_be_written_is_refused_before_time_is_spent(with_n
     for file in (Path("/proc/x/y"), tmp_path / "folder.ncu-rep"):
         with pytest.raises(profile.ProfileError, match="cannot be written"):
             profile.require_profiler(point(gpu="h200"), file)
+    older = tmp_path / "older.ncu-rep"
+    older.write_text("of yesterday", encoding="utf-8")
+    for name in ("older", "newer"):
+        profile.require_profiler(point(gpu="h200"), tmp_path / name)
+    assert older.read_text(encoding="utf-8") == "of yesterday"
+    assert not (tmp_path / "newer.ncu-rep").exists()
 
 
 @pytest.mark.parametrize(("status", "profiles"), [("ok", 1), ("incorrect", 0)])

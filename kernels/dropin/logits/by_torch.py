@@ -76,7 +76,7 @@ def at(matrix: Tensor, columns: Tensor) -> Tensor:
     return matrix.sum(1, keepdim=True) + matrix.new_full(columns.shape, torch.nan)
 
 
-def _columns(tensors: RowTensors) -> tuple[Tensor, Tensor]:
+def columns_of(tensors: RowTensors) -> tuple[Tensor, Tensor]:
     """Return the index as (M, K), 0 where it is outside the row, and whether it is inside."""
     rows = len(tensors.x)
     index = tensors.index.reshape(rows, tensors.index.numel() // max(rows, 1))
@@ -95,7 +95,7 @@ def values_by_torch(tensors: RowTensors, options: RowOptions) -> Values:
         infinite = (rows.maxima == torch.inf) & x.isnan().any(1).logical_not()
         first = torch.where(infinite, rows.maxima, logsumexp)
     else:
-        columns, inside = _columns(tensors)
+        columns, inside = columns_of(tensors)
         first = at(rows.log_p, columns).masked_fill(inside.logical_not(), torch.nan)
     if options.operation == "TokenLogProbEntropy":
         entropies = _entropy(rows.log_p).masked_fill(used.logical_not(), 0.0)
@@ -127,14 +127,14 @@ def gradient_by_torch(
     if options.operation == "LogSumExp":
         dx = g.unsqueeze(1) * p
     elif options.operation.endswith("CrossEntropy"):
-        smoothing, (columns, inside) = options.label_smoothing, _columns(tensors)
+        smoothing, (columns, inside) = options.label_smoothing, columns_of(tensors)
         target = torch.zeros_like(p).scatter(1, columns, inside.float())
         dx = p - (1 - smoothing) * target
         if options.z_loss:
             dx = dx + p * (2 * options.z_loss * (rows.maxima + rows.log_sums).unsqueeze(1))
         dx = g.view(-1, 1) * (dx - smoothing / x.shape[1])
     else:
-        columns, inside = _columns(tensors)
+        columns, inside = columns_of(tensors)
         by_column = g.reshape(columns.shape)
         dx = torch.zeros_like(p).scatter_add(1, columns, by_column * inside)
         dx = dx - p * by_column.sum(1, keepdim=True)

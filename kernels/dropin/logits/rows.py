@@ -265,10 +265,11 @@ def compute(
 ) -> tuple[Tensor, Tensor | None]:
     """Return the first values and the entropies of rows, by a kernel where one takes them."""
     x, compiles = tensors.x, is_dynamo_compiling()
-    differentiates = not compiles and (transforms() or forward_ad._current_level >= 0)
-    if not takes(x) or differentiates:
+    if not takes(x):
         return values_by_torch(tensors, options)[:2]
     if compiles or not bypasses_dispatcher(x):
+        if not compiles and (transforms() or forward_ad._current_level >= 0):
+            return values_by_torch(tensors, options)[:2]
         return row_values(*tensors, *options)[:2]
     if x.requires_grad and torch.is_grad_enabled():
         return EagerValues.apply(x, tensors, options, in_place and may_overwrite(x))

@@ -10,17 +10,16 @@ import torch.distributed as dist
 from torch import Tensor
 
 from ...logits import RowOptions, RowTensors
-from .by_torch import at
+from .by_torch import at, columns_of
 from .rows import gradient, values
 
 
 class _Sharded(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, index, temperature, row_mask, options: RowOptions, group, vocab_start: int):
-        local = index.reshape(len(x), index.numel() // max(len(x), 1)) - vocab_start
-        outside = (local < 0) | (local >= x.shape[1])
-        # No column of a shard has this index, so that no gradient gets a one there.
-        own = local.masked_fill(outside, -1).view(index.shape)
+        columns, inside = columns_of(RowTensors(x, index - vocab_start))
+        # No column of a shard has the index -1, so that no gradient gets a one there.
+        own = columns.masked_fill(~inside, -1).view(index.shape)
         tensors = RowTensors(x, own, temperature, row_mask)
         _, entropy, sums = values(tensors, options)
         maxima, log_sums, *_ = sums
@@ -29,18 +28,18 @@ class _Sharded(torch.autograd.Function):
         dist.all_reduce(top, dist.ReduceOp.MAX, group)
         log_share = (maxima - top) * inverse + log_sums  # log of its part of the sum of exps
         # The largest logit's 1 is counted apart: it would round away the others beside it.
-        has_top = maxima == top
-        beside = torch.where(has_top, log_share.expm1(), log_share.exp())
-        mine = at(x, local.masked_fill(outside, 0)).float() - top[:, None]
+        share, has_top = log_share.exp(), maxima == top
+        beside = torch.where(has_top, log_share.expm1(), share)
+        mine = at(x, columns).float() - top[:, None]
         parts = [beside[:, None], has_top[:, None].float()]
-        parts += [mine.masked_fill(outside, 0.0), 1.0 - outside.float()]
+        parts += [mine.masked_fill(~inside, 0.0), inside.float()]
         if options.operation == "TokenLogProbEntropy":
             # mean distance from the shard's maximum, over its own probabilities
-            share, mean = log_share.exp(), log_share - entropy
+            mean = log_share - entropy
             parts.append((share * mean).masked_fill(share == 0, 0.0)[:, None])
         summed = torch.cat(parts, 1)
         dist.all_reduce(summed, dist.ReduceOp.SUM, group)
-        count = local.shape[1]
+        count = columns.shape[1]
         targets, owners = summed[:, 2 : 2 + count], summed[:, 2 + count : 2 + 2 * count]
         beside_top = summed[:, 0] + (summed[:, 1] - 1)  # further shards may have the same maximum
         log_total = beside_top.log1p()
