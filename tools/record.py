@@ -20,6 +20,7 @@ from planning.machine import missing_tool
 SWEEPS = {
     "online_softmax": 3,
     "fused_softmax": 3,
+    "steps": 1,
     "oneflow": 3,
     "log_softmax": 3,
     "softmax_backward": 3,

@@ -34,7 +34,7 @@ def moved() -> str:
 
 def residency() -> str:
     """Return registers, warps and resident blocks of triton_row around powers of two."""
-    row = line(recorded_rows("h200", "fused_softmax"), "triton_row")
+    row = line(recorded_rows("h200", "steps"), "triton_row")
     columns = ["num_warps", "registers", "blocks_per_sm"]
     lines = [
         [n, *(f"{row[name][n]:.0f}" for name in columns),

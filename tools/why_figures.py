@@ -106,7 +106,7 @@ def spills() -> Figure:
 
 def sawtooth() -> Figure:
     """Share of a copy of triton_row at every 128th N, with the powers of two."""
-    rows = recorded_rows("h200", "fused_softmax")
+    rows = recorded_rows("h200", "steps")
     row = line(rows, "triton_row")
     figure, axes = plt.subplots()
     look = palette.styles(["triton_row"])["triton_row"]
@@ -125,7 +125,7 @@ def sawtooth() -> Figure:
 
 def torch_kernels() -> Figure:
     """Share of a copy of torch at every 128th N, with the longest row of each of its kernels."""
-    rows = recorded_rows("h200", "fused_softmax")
+    rows = recorded_rows("h200", "steps")
     torch = line(rows, "torch_softmax")["of_copy"]
     figure, axes = plt.subplots()
     look = palette.styles(["torch_softmax"])["torch_softmax"]

@@ -67,14 +67,17 @@ def draw_hero(selection: Selection) -> Figure:
     """Draw the share of a copy's speed over N of HERO: a row of panels per dtype, a column per GPU.
 
     The rows are those of the M with the most of these variants, then on the most GPUs, then with
-    the most sizes. A point of several sweeps is the median of them.
+    the most sizes of the variant that has the fewest. A point of several sweeps is their median.
     """
     rows = selection.own[selection.own[list(HERO)].isin(HERO).all(axis=1)]
     timed = rows[is_ranked(rows, any_board=True)]
     if timed.empty:
         return style.nothing(selection, "Share of a copy's speed")
-    counts = {"variant": "nunique", "gpu": "nunique", "N": "nunique"}
-    m = timed.groupby("M").agg(counts).sort_values([*counts], kind="stable").index[-1]
+    by_m = timed.groupby("M")
+    counts = by_m.agg({"variant": "nunique", "gpu": "nunique"})
+    sizes = timed.groupby(["M", "variant"])["N"].nunique().groupby("M")
+    counts = counts.assign(fewest=sizes.min(), all=by_m["N"].nunique())
+    m = counts.sort_values([*counts], kind="stable").index[-1]
     rows, timed = (part[part["M"] == m] for part in (rows, timed))
     groups = timed.groupby(["gpu", "dtype", "variant", "N"])
     merged = groups.first().assign(**groups[["of_copy", *ENDS]].median()).reset_index()

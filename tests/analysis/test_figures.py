@@ -198,6 +198,13 @@ def test_the_hero_shows_the_m_with_the_most_of_its_kernels_on_both_gpus(tables):
         for gpu in ("h200", "h100")
     ]
     rows += [synthetic.row(variant="frontier", M=8, N=n) for n in range(1, 9)]
+    # all kernels, but most of them at one size
+    rows += [
+        synthetic.row(variant=name, M=4096, N=n, gpu=gpu)
+        for name in lines.HERO["variant"]
+        for n in (range(128, 1280, 128) if name == "torch_softmax" else (128,))
+        for gpu in ("h200", "h100")
+    ]
     figure = lines.draw_hero(select(ranked([*rows, wrong]), tables))
     assert [names(axes) for axes in figure.axes] == [{*lines.HERO["variant"], "copy"}] * 2
     assert all(fact in texts(figure) for fact in ("M = 1024", "1 incorrect"))

@@ -37,11 +37,18 @@ def test_without_another_projects_kernel_the_findings_say_so():
     assert "No other project's kernel was timed" in readme.findings(recorded({OURS: 2.0}))
 
 
-def test_the_strongest_rival_is_the_one_nearest_to_frontier(monkeypatch):
-    monkeypatch.setattr(readme.ranking, "MIN_MATRICES", 1)
+def test_the_strongest_rival_is_the_one_nearest_to_frontier():
     text = readme.findings(recorded({OURS: 1.5, "peer_liger": 1.2, "peer_quack": 1.65}))
     assert "The strongest rival is `peer_quack`" in text
     assert "faster at 0 of 1 matrix, more than 1 % slower at 1" in text
+
+
+def test_a_rival_of_a_single_matrix_is_not_the_strongest_among_rivals_of_many():
+    parts = [recorded({OURS: 1.5, "peer_liger": 1.2}, n=2**i) for i in range(8, 12)]
+    parts.append(recorded({OURS: 1.5, "peer_quack": 1.65}))
+    assert "`peer_liger`**, of those timed at 2 matrices or more" in readme.findings(
+        pd.concat(parts)
+    )
 
 
 def test_a_point_names_ties_and_says_where_no_rival_was_timed():
