@@ -54,7 +54,17 @@ def headline(rows: pd.DataFrame) -> str:
         f"(geometric means over {counted(mean.sizes, 'matrix')}; the median in graphs is "
         f"{number(mean.graph_median, 2)}). At {level['met'].sum()} of "
         f"{matrices} with a timed rival besides torch, none beats it by more than 1 %."
+        f"{_age(ranks)}"
     )
+
+
+def _age(ranks: pd.DataFrame) -> str:
+    """Return "", or a sentence that says that the kernel has changed since it was timed."""
+    older = ranks.loc[ranks["variant"] == OURS, "stale"] == "true"
+    if not older.any():
+        return ""
+    which = "These" if older.all() else "Some of these"
+    return f" {which} times are of an older version of the kernel."
 
 
 def findings(rows: pd.DataFrame) -> str:

@@ -26,24 +26,32 @@ KIB, MIB = 2**10, 2**20
 # skipped.
 # Chosen by the timings of an H100 and an H200 together: studies/dispatch.py prints what the rule
 # loses on each. More bandwidth for each multiprocessor wants more bytes in flight, so where the two
-# differ, the entry is the H200's if the H100 loses little by it.
+# differ, the entry is the H200's if the H100 loses little by it. Where large and small matrices
+# differ, it is mostly that of matrices beyond L2: at small ones the others save little time.
+# Most limits are where a config's cluster would double, because that is slow just beyond.
 RULE = {
     (True, 2): (
         (512, "frontier_short__u2"),  # shuffles in a part of a warp
         (560, "frontier_packed__k20"),
         (1.5 * KIB, "frontier_rows__k4w16"),  # a warp
-        (40 * KIB, "frontier_rows__k2w16"),  # few registers a lane, so most warps are resident
-        (66 * KIB, "frontier_rows__k8w4"),  # fewer warps meet
-        (140 * KIB, "frontier_rows__k4w8"),
-        (300 * KIB, "frontier_rows__k8w8"),
-        (480 * KIB, "frontier_rows__k8w8r"),  # r: half the registers
+        (24 * KIB, "frontier_rows__k2w16"),  # few registers a lane, so most warps are resident
+        (32 * KIB, "frontier_rows__k2w8"),
+        (40 * KIB, "frontier_rows__k2w16"),
+        (56 * KIB, "frontier_rows__k4w8"),
+        (64 * KIB, "frontier_rows__k8w4"),  # fewer warps meet
+        (128 * KIB, "frontier_rows__k4w8"),
+        (144 * KIB, "frontier_rows__k4w16"),
+        (256 * KIB, "frontier_rows__k8w8"),
+        (320 * KIB, "frontier_staged__k5w8"),
+        (512 * KIB, "frontier_rows__k8w8r"),  # r: half the registers
+        (600 * KIB, "frontier_staged__k5w16"),
         (math.inf, "frontier_spread__k4w8"),
     ),
     (True, 4): (
         (64, "frontier_short__u1"),  # a lane has one vector
         (3.25 * KIB, "frontier_short__u2"),
         (26 * KIB, "frontier_rows__k2w16"),
-        (33 * KIB, "frontier_rows__k2w8"),
+        (32 * KIB, "frontier_rows__k2w8"),
         (352 * KIB, "frontier_rows__k4w8"),
         (512 * KIB, "frontier_rows__k8w8"),
         (784 * KIB, "frontier_rows__k8w16"),
@@ -56,18 +64,24 @@ RULE = {
         (1.3 * KIB, "frontier_packed__k24"),
         (2.2 * KIB, "frontier_rows__k8w16"),
         (4.4 * KIB, "frontier_staged__k4w16"),
-        (40 * KIB, "frontier_rows__k4w8"),
-        (240 * KIB, "frontier_staged__k4w8"),
-        (384 * KIB, "frontier_staged__k5w8"),
-        (600 * KIB, "frontier_staged__k5w16"),
+        (32 * KIB, "frontier_rows__k4w8"),
+        (40 * KIB, "frontier_staged__k5w8"),
+        (64 * KIB, "frontier_staged__k4w8"),
+        (160 * KIB, "frontier_staged__k5w8"),
+        (224 * KIB, "frontier_staged__k4w16"),
+        (320 * KIB, "frontier_staged__k5w8"),
+        (640 * KIB, "frontier_staged__k5w16"),
         (912 * KIB, "frontier_staged__k10w16"),
         (math.inf, "frontier_spread__k4w8"),
     ),
     (False, 4): (
         (1.3 * KIB, "frontier_packed__k16"),
         (2.9 * KIB, "frontier_packed__k24"),
-        (88 * KIB, "frontier_rows__k4w8"),
-        (472 * KIB, "frontier_staged__k5w8"),
+        (80 * KIB, "frontier_rows__k4w8"),
+        (128 * KIB, "frontier_staged__k4w8"),
+        (160 * KIB, "frontier_staged__k5w8"),
+        (224 * KIB, "frontier_staged__k5w16"),
+        (320 * KIB, "frontier_staged__k5w8"),
         (650 * KIB, "frontier_staged__k5w16"),
         (1.2 * MIB, "frontier_spread__k4w8"),
     ),

@@ -26,6 +26,15 @@ def test_the_headline_has_the_mean_over_torch_and_the_losses():
     assert level.format(0) in lost
 
 
+def test_the_headline_says_that_the_kernel_has_changed_since():
+    rows = recorded({OURS: 2.0, "peer_liger": 1.2})
+    older = rows.assign(stale="true")
+    new = recorded({OURS: 2.0}, n=4096).assign(stale="false")
+    assert readme.headline(older).endswith(" These times are of an older version of the kernel.")
+    assert " Some of these times are of" in readme.headline(pd.concat([older, new]))
+    assert "older" not in readme.headline(new)
+
+
 def test_an_eager_call_that_is_slower_than_torch_is_a_loss():
     rows = recorded({OURS: 2.0, "peer_liger": 1.2})
     rows["eager_speedup"] = rows["variant"].map({OURS: 0.5})
