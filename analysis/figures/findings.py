@@ -66,17 +66,18 @@ def winner(rows: pd.DataFrame) -> str:
 def torch_loss(rows: pd.DataFrame) -> str:
     """Say how much of its best bandwidth torch loses in longer rows; "" where it is little.
 
-    It is the largest share of LOSSES that torch loses on all GPUs with two sizes beyond some N, and
-    the smallest such N.
+    It is the largest share of LOSSES that torch loses on all GPUs beyond some N, one of which has
+    two sizes there, and the smallest such N. Published tables count where no row is measured.
     """
     torch = rows[is_baseline(rows)]
+    measured = torch["origin"] != "published"
+    torch = torch[measured] if measured.any() else torch
     rates = torch.pivot_table("throughput_gbps", "N", "gpu", aggfunc="median").sort_index()
     losses = {}
     for border in rates.index[:-2]:
         beyond = rates[rates.index > border]
-        beyond = beyond.loc[:, beyond.notna().sum() > 1]
-        loss = (1 - beyond.max() / rates.loc[:border].max()).dropna()
-        losses[border] = loss.min() if len(loss) else 0.0
+        if (beyond.notna().sum() > 1).any():
+            losses[border] = (1 - beyond.max() / rates.loc[:border].max()).min()
     for share, words in LOSSES.items():
         if borders := [border for border, loss in losses.items() if loss >= share]:
             return f"torch loses at least {words} of its bandwidth beyond {min(borders):,} columns"

@@ -82,6 +82,8 @@ FALLING = {1024: 1000.0, 2048: 2000.0, 4096: 900.0, 8192: 800.0}
             "torch loses at least a third of its bandwidth beyond 4,096 columns",
         ),
         ({1024: 1000.0, 2048: 2000.0, 4096: 2100.0, 8192: 2200.0}, ""),
+        # a single longer size contradicts, too
+        ({1024: 1000.0, 2048: 2000.0, 8192: 1900.0}, ""),
     ],
 )
 def test_the_bandwidth_that_torch_loses_on_all_gpus(second_gpu, sentence):
