@@ -13,7 +13,7 @@ from tools.inserts import print_block
 DRAWN, SHOWN = ROOT / "results/recorded/figures", ROOT / "docs/figures"
 # Figure -> what it shows.
 SHOWN_FIGURES = {
-    "all/hero": "The share of a copy's speed that five kernels reach in float32 and bfloat16.",
+    "all/hero": "The share of a copy's speed: torch, `frontier` and, on the H100, three rivals.",
     "all/softmax_grid": "The lead of the usual winner over its best rival, by M and N.",
     "h100/random_profile": (
         "The share of random shapes at which each kernel is within a given slowdown of the fastest."

@@ -196,7 +196,11 @@ def goal_table(rows: pd.DataFrame) -> str:
         for sweeps, part in ((ALL, own), ("`random`", own[own["sweep"] == "random"])):
             of_dtypes = {ALL: part, **dict(iter(part.groupby("dtype")))} if len(part) else {}
             goals |= {(gpu, sweeps, dtype): reached(sizes) for dtype, sizes in of_dtypes.items()}
-    lines = [[gpu.upper(), *place, *_cells(**sizes)] for (gpu, *place), sizes in goals.items()]
+    lines = [
+        [gpu.upper(), *place, *_cells(**sizes)]
+        for (gpu, *place), sizes in goals.items()
+        if any(map(len, sizes.values()))
+    ]
     return f"{table(HEADS, [GOAL, *lines])}\n\n{bullets(_facts(rows, goals))}"
 
 
@@ -283,8 +287,9 @@ def _differences(
     best = best_on_both(ranks, first, second)
     sizes = f"{best['same'].sum()} of {counted(len(best), 'size')}"
     ours = best[[first, second]].map(lambda names: OURS in names).all(axis=1).sum()
+    competes = best.reset_index()["op"].isin(ranks.loc[ranks["variant"] == OURS, "op"]).sum()
     shared = f"{sizes} with a winner on both have a best kernel in common"
-    yield f"{names}: {shared}, and `{OURS}` is one at {ours}."
+    yield f"{names}: {shared}. `{OURS}` is one at {ours} of the {competes} whose operation it has."
     apart = best.loc[~best["same"], [first, second]].map(lambda names: names[0]).reset_index()
     for (one, two), part in apart.groupby([first, second]):
         points = ", ".join(point(row) for _, row in part.iterrows())

@@ -12,7 +12,7 @@ from analysis.report.special_rows import WRONG
 from analysis.schema import ITEMSIZE, SIZE
 from analysis.stats import eager
 from tools import goals
-from tools.goals import OURS, TORCH
+from tools.goals import OURS
 from tools.inserts import bullets, print_block
 from tools.results import recorded
 
@@ -47,13 +47,16 @@ def headline(rows: pd.DataFrame) -> str:
     if mean is None:
         return f"`{OURS}` was not timed on the {gpu.upper()}."
     matrices = counted(len(level), "matrix")
+    sizes = pd.MultiIndex.from_frame(ranks.loc[_of_others(ranks), SIZE])
+    others = level.index.isin(sizes).sum()
     return (
         f"On an {gpu.upper()}, softmax and log-softmax of this repository are "
         f"**{number(mean.graph, 2)} times as fast as PyTorch's** in CUDA graphs and "
         f"{number(mean.eager, 2)} times in eager calls "
         f"(geometric means over {counted(mean.sizes, 'matrix')}; the median in graphs is "
         f"{number(mean.graph_median, 2)}). At {level['met'].sum()} of "
-        f"{matrices} with a timed rival besides torch, none beats it by more than 1 %."
+        f"{matrices} with a timed rival besides torch ({others} of them with another project's), "
+        f"none beats it by more than 1 %."
         f"{_age(ranks)}"
     )
 
@@ -64,7 +67,7 @@ def _age(ranks: pd.DataFrame) -> str:
     if not older.any():
         return ""
     which = "These" if older.all() else "Some of these"
-    return f" {which} times are of an older version of the kernel."
+    return f" {which} were measured with an older version of the kernel."
 
 
 def findings(rows: pd.DataFrame) -> str:
@@ -72,7 +75,10 @@ def findings(rows: pd.DataFrame) -> str:
     gpu, *_ = goals.order(rows)
     all_ranks = ranking.rank_variants(rows)
     ranks = all_ranks[all_ranks["gpu"] == gpu]
-    said = _long_rows(ranks), _rivals(ranks), _logits(all_ranks), _losses(all_ranks, gpu)
+    said = (
+        *(_long_rows(ranks), _rivals(all_ranks, gpu), _logits(all_ranks)),
+        _losses(all_ranks, goals.order(rows)),
+    )
     return f"On an {gpu.upper()}, unless another GPU is named:\n\n{bullets([*filter(None, said)])}"
 
 
@@ -88,30 +94,48 @@ def points(rows: pd.DataFrame) -> str:
         of_gpus = [parts[parts["gpu"] == gpu] for gpu in gpus]
         of_gpus = [part.sort_values("rank") for part in of_gpus if len(part)]
         if of_gpus:
-            lines.append(_line(place, min(of_gpus, key=lambda p: p["stale"].iloc[0] == "true")))
+            lines.append(_line(place, min(of_gpus, key=_preference)))
     return f"{table(HEADS, lines)}\n\n{CONDITIONS}"
 
 
+def _preference(part: pd.DataFrame) -> tuple[bool, bool]:
+    """Return a key that sorts a GPU with a race, and then one of current code, first."""
+    return not part["in_best_set"].any(), part["stale"].iloc[0] == "true"
+
+
 def _long_rows(ranks: pd.DataFrame) -> str:
-    """Return which share of a copy's bandwidth torch and `frontier` reach at long rows."""
+    """Return which share of a copy's bandwidth torch and `frontier` reach at long rows.
+
+    torch is timed beside `frontier`, so it needs no row.
+    """
     sizes = ranking.over_sweeps(ranks)
+    sizes = sizes[(sizes["op"] == "softmax") & (sizes["variant"] == OURS)]
     volume = 2 * sizes["M"] * sizes["N"] * sizes["dtype"].map(ITEMSIZE)
-    sizes = sizes[(sizes["op"] == "softmax") & (sizes["N"] > LONG_ROW) & (volume >= goals.LARGE)]
-    shares = sizes.pivot_table(index=SIZE, columns="variant", values="of_copy")
-    shares = shares.reindex(columns=[TORCH, OURS]).dropna().median()
-    torch, ours = (percent(share) for share in shares)
+    sizes = sizes[(sizes["N"] > LONG_ROW) & (volume >= goals.LARGE)]
+    shares = sizes["of_copy"] / sizes["speedup"], sizes["of_copy"]
+    torch, ours = (percent(share.median()) for share in shares)
     return (
         f"**torch is slow at long rows.** Beyond {LONG_ROW} columns and 128 MB, the median "
         f"bandwidth of its softmax is {torch} of a copy's; `{OURS}` reaches {ours}."
     )
 
 
-def _rivals(ranks: pd.DataFrame) -> str:
-    """Return the strongest kernel of another project, and who wins against it how often."""
-    peers = {name for name in ranks["variant"] if name.startswith("peer_")}
-    leads = {name: list(goals.leads(ranks, {name}).values()) for name in peers}
-    if not (most := max(map(len, leads.values()), default=0)):
+def _rivals(all_ranks: pd.DataFrame, first: str) -> str:
+    """Return the strongest kernel of another project, and who wins against it how often.
+
+    The rows are those of the GPU on which most sizes have a rival from another project.
+    """
+    sizes = all_ranks[_of_others(all_ranks)].drop_duplicates(SIZE)["gpu"].value_counts()
+    if sizes.empty:
         return "**No other project's kernel was timed.** `make peers` installs them."
+    gpu = sizes.index[0]
+    ranks = all_ranks[all_ranks["gpu"] == gpu]
+    where = "" if gpu == first else f" on the {gpu.upper()}, which has most of them"
+    leads = {
+        name: list(goals.leads(ranks, {name}).values())
+        for name in ranks.loc[_of_others(ranks), "variant"].unique()
+    }
+    most = max(map(len, leads.values()))
     fewest = min(ranking.MIN_MATRICES, max(1, most // 2))  # a rival of few matrices may be lucky
     leads = {name: lead for name, lead in leads.items() if len(lead) >= fewest}
     mean = {name: stats.geometric_mean(lead) for name, lead in leads.items()}
@@ -121,10 +145,16 @@ def _rivals(ranks: pd.DataFrame) -> str:
     won = sum(low > goals.LEVEL_WITH for low, _ in bounds)
     return (
         f"**The strongest rival is `{strongest}`**, of those timed at "
-        f"{counted(fewest, 'matrix')} or more. `{OURS}` is more than 1 % faster at {won} of "
+        f"{counted(fewest, 'matrix')} or more{where}. `{OURS}` is more than 1 % faster at {won} of "
         f"{counted(len(bounds), 'matrix')}, more than 1 % slower at {lost}, and "
         f"{number(mean[strongest].value, 3)} times as fast in the geometric mean."
     )
+
+
+def _of_others(ranks: pd.DataFrame) -> pd.Series:
+    """Return where another project's softmax or log-softmax ranks."""
+    peers = ranks["variant"].str.startswith("peer_") & ranks["rank"].notna()
+    return peers & ranks["op"].isin(ranks.loc[ranks["variant"] == OURS, "op"])
 
 
 def _logits(ranks: pd.DataFrame) -> str | None:
@@ -175,9 +205,10 @@ def _span(values: pd.Series) -> str:
     return " to ".join(dict.fromkeys(number(end, 3) for end in (values.min(), values.max())))
 
 
-def _losses(all_ranks: pd.DataFrame, first: str) -> str:
+def _losses(all_ranks: pd.DataFrame, gpus: list[str]) -> str:
     """Return where `frontier` is furthest behind, and how often it misses what it aims at."""
-    reached = {gpu: goals.reached(part) for gpu, part in all_ranks.groupby("gpu")}
+    reached = {gpu: goals.reached(all_ranks[all_ranks["gpu"] == gpu]) for gpu in gpus}
+    first = gpus[0]
     ranks, meet = all_ranks[all_ranks["gpu"] == first], reached[first]["meet"]
     mean = eager.over_torch(ranking.over_sweeps(ranks), OURS)
     behind = " and ".join(

@@ -143,8 +143,10 @@ def _measured(row: pd.Series) -> str:
 
 def peers(rows: pd.DataFrame) -> str:
     """Return the speed of each peer over torch, a line for each point of the first GPU, and GPU."""
-    lines, gpus = [], order(rows)
-    ranks = ranking.rank_variants(rows[rows["sweep"] == "peers"])
+    lines, ranks = [], ranking.rank_variants(rows[rows["sweep"] == "peers"])
+    gpus = [gpu for gpu in order(rows) if gpu in set(ranks["gpu"])]
+    if not gpus:
+        return "No GPU has rows of this sweep."
     shown = [peer for peer in PEERS if peer in set(ranks["variant"])]
     for (dtype, m, n), of_size in ranks.groupby(["dtype", "M", "N"]):
         if gpus[0] not in set(of_size["gpu"]):
@@ -187,8 +189,11 @@ def workloads(rows: pd.DataFrame) -> str:
     named = json.loads(
         single_shape.workloads({}, sorted((ROOT / "sweeps").glob("workloads*.yaml")))
     )
-    sizes = ranking.over_sweeps(ranking.rank_variants(rows)).sort_values("rank")
+    ranks = ranking.rank_variants(rows)
+    sizes = ranking.over_sweeps(ranks).sort_values("rank")
     sizes["of_limit"] = frame.of_limit(sizes)
+    unranked = ranks[ranks["rank"].isna() & ranks["time_us"].notna()]
+    sizes = pd.concat([sizes, unranked])
     parts = dict(iter(sizes.groupby(["op", "dtype", "M", "N", "gpu"])))
     lines, flags, gpus = [], [], order(rows)
     for name, *place in sorted(named, key=lambda workload: (workload[1], workload[0])):
@@ -201,22 +206,32 @@ def workloads(rows: pd.DataFrame) -> str:
 
 
 def _race(part: pd.DataFrame) -> list[str]:
-    """Return torch's time, the fastest kernel with its time, and the next one, of one size."""
+    """Return torch's time, the fastest kernel with its time, and the next one, of one size.
+
+    A kernel that does not rank is named if it is faster than the next one.
+    """
     first, rivals = part.iloc[0], part.iloc[1:]
     rivals = rivals[rivals["variant"] != rivals["baseline"]]
-    following = "none"
-    if len(rivals):
-        second = rivals.iloc[0]
-        following = f"`{second['variant']}`, {number(second['behind_best'], 3)}"
-        following += frame.mark(second["flags"])
+    is_ranked, following = rivals["rank"].notna(), []
+    for _, second in rivals[is_ranked][:1].iterrows():
+        following.append(_named(second, second["behind_best"]))
+    for _, other in rivals[~is_ranked].drop_duplicates("variant").iterrows():
+        ratio = other["time_us"] / first["time_us"]
+        if not ratio >= rivals.loc[is_ranked, "behind_best"].min():
+            following.append(f"unranked: {_named(other, ratio)}")
     return [
         f"{number(first['torch_us'], 3)} µs",
         f"`{first['variant']}`",
         f"{number(first['time_us'], 3)} µs{frame.mark(first['flags'])}",
         number(first["speedup"], 3),
         percent(first["of_limit"]),
-        following,
+        "; ".join(following) or "none",
     ]
+
+
+def _named(row: pd.Series, ratio: float) -> str:
+    """Return a variant with its time over the best one's, and the marks of its flags."""
+    return f"`{row['variant']}`, {number(ratio, 3)}{frame.mark(row['flags'])}"
 
 
 def gpus(rows: pd.DataFrame) -> str:
@@ -235,7 +250,7 @@ def gpus(rows: pd.DataFrame) -> str:
             f"{gpu.upper()}: {len(part)} rows ({counts(part['status'])}) of "
             f"{counted(ok['gpu_uuid'].nunique(), 'board')}, {frame.days(ok)}, torch {torch}, "
             f"replicates: {', '.join([str(replicates.max()), *fewest])}. Missing sweeps: "
-            f"{', '.join(lacking(rows, gpu)) or 'none'}. Sweeps in part: "
+            f"{', '.join(f'`{sweep}`' for sweep in lacking(rows, gpu)) or 'none'}. Sweeps in part: "
             f"{', '.join(_in_part(part)) or 'none'}. Matrices on two boards: "
             f"{(boards > 1).sum()} of {len(boards)}. Measured by an older version of the kernels "
             f"or of `measure/`: {stale} of the rows. Throttled, or with clock drift: {restless}."

@@ -156,7 +156,7 @@ def clusters() -> Figure:
         f"At {style.size_label(LONGEST)} columns one block rereads the row and reaches "
         f"{percent(torch)} of a copy; a cluster keeps it and reaches {percent(ours)}"
     )
-    kinds = dict.fromkeys(names, "one block") | {"frontier": "cluster"}
+    kinds = dict.fromkeys(names, "one block") | {"frontier": "cluster for long rows"}
     return _finished(figure, rows, title, "M = 1024", ends=(axes, rows, names, 100), kinds=kinds)
 
 

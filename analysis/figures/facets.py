@@ -36,12 +36,14 @@ class Facets(NamedTuple):
 def draw(
     rows: pd.DataFrame, names: list[str], styles: dict[str, Style], bands: Sequence[str] = ()
 ) -> Facets:
-    """Draw `y` over N: a row of panels per `band`, a column per `panel`, in the order of GPUs.
+    """Draw `y` over N: a row of panels per `band`, a column per `panel`.
 
-    Several `y` at one size are a value between the ends of its interval. `names` have colours and
+    The GPU with the smallest share of rows by older code comes first. Several `y` at one size are a value between the ends of its interval. `names` have colours and
     markers, the other variants are grey. Rows without a `rule` of M are dots over `elements`.
     """
     over = "N" if (rows["rule"] != "").all() else "elements"
+    older = (rows["stale"] == "true").groupby(rows["gpu"]).transform("mean")
+    by_gpu = rows.assign(older=older).sort_values(["older", "gpu"], kind="stable")
     rows = _with_stretches(rows.assign(x=rows[over]), over == "elements")
     stretches = rows.drop_duplicates("stretch").set_index("stretch")
     looks = stretches["variant"].map(styles)
@@ -53,7 +55,7 @@ def draw(
     )
     shared = by_band | {
         "col": "panel",
-        "col_order": _in_order(rows.sort_values("gpu", kind="stable")["panel"]),
+        "col_order": _in_order(by_gpu["panel"]),
         "hue": "stretch",
         "style": "stretch",
         "palette": {stretch: look.colour for stretch, look in looks.items()},

@@ -67,11 +67,9 @@ def torch_loss(rows: pd.DataFrame) -> str:
     """Say how much of its best bandwidth torch loses in longer rows; "" where it is little.
 
     It is the largest share of LOSSES that torch loses on all GPUs beyond some N, one of which has
-    two sizes there, and the smallest such N. Published tables count where no row is measured.
+    two sizes there, and the smallest such N.
     """
     torch = rows[is_baseline(rows)]
-    measured = torch["origin"] != "published"
-    torch = torch[measured] if measured.any() else torch
     rates = torch.pivot_table("throughput_gbps", "N", "gpu", aggfunc="median").sort_index()
     losses = {}
     for border in rates.index[:-2]:

@@ -41,6 +41,9 @@ def draw_over_n(selection: Selection, value: str) -> Figure:
     if rows.empty:
         return style.nothing(selection, _sentence(NAMES[value]))
     main = rows[rows["rule"] == rows.groupby("rule")["N"].nunique().idxmax()]
+    # the title is about what was measured here
+    measured = main["origin"] != "published"
+    main = main[measured] if measured.any() else main
     random, finding = (rows["rule"] == "").all(), findings.winner(main)
     if value == "time_us":
         finding = findings.cost(main)

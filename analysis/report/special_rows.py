@@ -13,7 +13,7 @@ RIGHT, WRONG = "special_rows_right", "special_rows_wrong"
 # The words of a table that need a note -> the note.
 NOTES = {
     "|  |": "An empty cell: no checked row was long enough.",
-    "wrong** in ": "“wrong in 2 of 8”: of the sizes, dtypes and GPUs that were checked.",
+    "wrong** in ": "“wrong in 2 of 5”: of the sizes, dtypes and GPUs that were checked.",
 }
 
 

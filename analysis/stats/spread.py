@@ -24,8 +24,8 @@ BOARD = ["origin", "sweep", "gpu", "gpu_uuid"]
 # spread of a recorded board, 0.02 %, to above the largest.
 A_GRID, B_GRID_US = np.geomspace(5e-5, 5e-2, 30), np.append(0, np.geomspace(2e-3, 0.5, 24))
 # Among 25 recorded sweeps on a board, 13 would take d = 2, where the variance is infinite, and so
-# is that of a mean. With 3, the same kernel under two names, 37 recorded pairs, never differs
-# significantly. But if d were 2.1, 5 of 30 simulated sweeps of equal variants would show a
+# is that of a mean. With 3, the same kernel under two names differs significantly in one of 60
+# recorded pairs. But if d were 2.1, 5 of 30 simulated sweeps of equal variants would show a
 # significant difference.
 D_GRID = (3.0, 4.0, 6.0, 10.0, 20.0, 50.0)
 # A sweep needs these degrees of freedom in its controls. With fewer, a, b and d are those of its

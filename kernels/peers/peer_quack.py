@@ -8,7 +8,9 @@ Limits: rows of x and out are aligned to 16 bytes and a multiple of 16 bytes lon
 shared memory of a cluster. NVIDIA GPUs from compute capability 8.0 on.
 Errors: beyond N = 3072 several warps share a row, and each subtracts its own maximum first. A warp
 that sees only -inf computes -inf - -inf, which is NaN, and the NaN spreads to the row. In float32
-the rounding of maximum times log2(e) shows in rows of values around 10,000.
+the rounding of maximum times log2(e) shows in rows of values around 10,000. A length that leaves a
+warp no element gives rows of NaN: at N = 151936 in 16 bits, the last of 16 blocks begins past the
+end.
 Source: QuACK (Dao-AILab/quack), quack/softmax.py. The package is optional:
 ``make peers``.
 """

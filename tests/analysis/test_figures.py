@@ -174,7 +174,7 @@ def test_gpus_stand_side_by_side_with_one_axis_and_mark_older_code(tables):
     part = every._replace(rows=every.rows.query("sweep == 'online_softmax' and gpu != 'a100'"))
     figure = lines.draw_over_n(part, RATE)
     titles = [axes.get_title(loc="left") for axes in figure.axes]
-    assert titles == ["h100 (older code)", "H200"]
+    assert titles == ["H200", "h100 (older code)"]
     first, second = (axes.get_ylim() for axes in figure.axes)
     assert first == second
     assert first[0] == 0

@@ -11,8 +11,8 @@ from pathlib import Path
 from tests.browser import chromium
 
 SCREENS = {1440: (900, "light"), 375: (1000, "dark")}  # width -> height, colours
-# A race of five projects, in which torch is the fastest without a CUDA graph.
-QUESTION = "#h100/softmax/bfloat16/1024x1024"
+# A race of eight projects.
+QUESTION = "#h200/softmax/float32/64x128256"
 
 
 def main(page: Path, folder: Path) -> None:

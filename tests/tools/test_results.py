@@ -34,7 +34,7 @@ def test_a_gpu_with_all_sweeps_comes_before_a_newer_one_that_lacks_some(rows):
     lines = results.gpus(rows).splitlines()
     assert "Missing sweeps: none." in lines[0]
     assert "of 1 board, 2026-11-20, torch" in lines[0]
-    assert "Missing sweeps: online_softmax, fused_softmax, " in lines[1]
+    assert "Missing sweeps: `online_softmax`, `fused_softmax`, " in lines[1]
 
 
 def test_a_sweep_of_fewer_replicates_is_named():
@@ -68,8 +68,8 @@ def test_a_loss_stands_in_the_goals_as_a_win_does(rows):
 def test_what_does_not_carry_over_is_named(rows):
     lines = results.carries(rows).splitlines()
     assert lines[-2:] == [
-        "- H100 and H200: 0 of 1 size with a winner on both have a best kernel in common, and "
-        "`frontier` is one at 0.",
+        "- H100 and H200: 0 of 1 size with a winner on both have a best kernel in common. "
+        "`frontier` is one at 0 of the 1 whose operation it has.",
         f"- `peer_liger` on H100, `{OURS}` on H200: 1024x65536 in bfloat16.",
     ]
     old = rows.assign(stale=(rows["gpu"] == "h200").map({True: "true", False: "false"}))
