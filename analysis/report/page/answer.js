@@ -123,8 +123,9 @@ function notice(question, sizes, near, names) {
 function stale(rows) {
   const old = rows.filter((row) => row.flags.split(" ").includes("stale"));
   if (!old.length) return "";
-  const which = old.length < rows.length ? `${old.length} of these ${rows.length} times` : "These times";
-  return `${which} predate the current code (◊).`;
+  if (old.length === rows.length) return "These times predate the current code (◊).";
+  const verb = old.length === 1 ? "predates" : "predate";
+  return `${old.length} of these ${rows.length} times ${verb} the current code (◊).`;
 }
 
 const about = (name) => (PAGE.about[name] ? `${name}: ${PAGE.about[name]}` : "");
