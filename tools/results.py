@@ -216,7 +216,7 @@ def _race(part: pd.DataFrame) -> list[str]:
     for _, second in rivals[is_ranked][:1].iterrows():
         following.append(_named(second, second["behind_best"]))
     for _, other in rivals[~is_ranked].drop_duplicates("variant").iterrows():
-        ratio = other["time_us"] / first["time_us"]
+        ratio = first["speedup"] / other["speedup"]
         if not ratio >= rivals.loc[is_ranked, "behind_best"].min():
             following.append(f"unranked: {_named(other, ratio)}")
     return [

@@ -38,8 +38,9 @@ def draw(
 ) -> Facets:
     """Draw `y` over N: a row of panels per `band`, a column per `panel`.
 
-    The GPU with the smallest share of rows by older code comes first. Several `y` at one size are a value between the ends of its interval. `names` have colours and
-    markers, the other variants are grey. Rows without a `rule` of M are dots over `elements`.
+    The GPU with the smallest share of rows by older code comes first. Several `y` at one size are a
+    value between the ends of its interval. `names` have colours and markers, the other variants are
+    grey. Rows without a `rule` of M are dots over `elements`.
     """
     over = "N" if (rows["rule"] != "").all() else "elements"
     older = (rows["stale"] == "true").groupby(rows["gpu"]).transform("mean")

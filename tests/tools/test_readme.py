@@ -73,6 +73,14 @@ def test_a_point_names_ties_and_says_where_no_rival_was_timed():
     assert f"`{OURS}`, no rival timed" in alone
 
 
+def test_a_point_is_of_a_gpu_with_a_race_and_then_of_current_code():
+    race = recorded({OURS: 1.5, "peer_liger": 1.2}).assign(stale="true")
+    alone = recorded({OURS: 1.5}, gpu="h200").assign(stale="false")
+    new = recorded({OURS: 1.5, "peer_liger": 1.2}, gpu="h200").assign(stale="false")
+    for rows, gpu in (([race, alone], "H100◊"), ([race, new], "H200")):
+        assert readme.points(pd.concat(rows)).splitlines()[2].split(" | ")[1] == gpu
+
+
 def test_the_last_digit_of_a_number_is_one_that_a_reader_remembers():
     text = readme.points(recorded({OURS: 1.23456, "peer_liger": 1.1}))
     assert "| 1.23 |" in text

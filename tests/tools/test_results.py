@@ -52,6 +52,16 @@ def test_a_sweep_that_lacks_matrices_is_named():
     assert "Sweeps in part: `peers` 1 of 7 matrices." in results.gpus(some)
 
 
+def test_an_unranked_kernel_that_is_faster_than_the_runner_up_is_named():
+    """A reader would take the runner-up for the second fastest."""
+    place = {"n": 128256, "gpu": "h100", "M": 4096, "op": "log_softmax"}
+    ranked = recorded({OURS: 2.0, "peer_liger": 1.2}, "peers", **place)
+    for speed, named in ((1.6, "; unranked: `peer_tileops`, 1.25¶"), (1.1, "")):
+        other = recorded({"peer_tileops": speed}, "peers", **place, flags="overlaps_calls")
+        text = results.workloads(pd.concat([ranked, other]))
+        assert f"| `peer_liger`, 1.67{named} |" in text
+
+
 def test_a_loss_stands_in_the_goals_as_a_win_does(rows):
     text = results.goal_table(rows)
     lost = "0.0 % of 1"  # each sweep has the same processes
