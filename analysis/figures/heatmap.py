@@ -47,8 +47,10 @@ def draw_speedup(selection: Selection) -> Figure:
     table["bold"] = table["value"] >= fastest / findings.NEAR
     finding = findings.winner(table[ranked]) if ranked.any() else "No kernel has a time"
     about = "Speed over torch; bold: within 1 % of the fastest; grey: no time; white: not measured"
-    facts = style.facts(selection)
-    return _draw(table, finding, about, facts, WIDE)
+    values = table.loc[~is_baseline(table), "value"]
+    # else most cells would have the last colour
+    widest = 2.0 ** np.ceil(np.log2(values.max())) if values.median() > WIDE else WIDE
+    return _draw(table, finding, about, style.facts(selection), widest)
 
 
 def draw_changes(changes: pd.DataFrame) -> Figure:
@@ -154,8 +156,9 @@ def _draw(table: pd.DataFrame, finding: str, about: str, facts: str, widest: flo
     by_n = bool(rule_of_m(table))
     sizes = table[["M", "N"]].drop_duplicates().sort_values(["N", "M"] if by_n else ["M", "N"])
     columns = pd.MultiIndex.from_frame(sizes)
-    variants = table.groupby("line")["variant"].first()
-    lines = sorted(variants.index, key=lambda name: (palette.order(variants[name]), name))
+    first = table.groupby("line")[["op", "distribution", "variant"]].first()
+    keys = {name: (*what[:2], palette.order(what[2]), name) for name, *what in first.itertuples()}
+    lines = sorted(keys, key=keys.get)
     points = table.drop_duplicates(["line", "M", "N"]).set_index(["line", "M", "N"])
     cells = points.unstack(["M", "N"])
     value, text, failed, bold = (

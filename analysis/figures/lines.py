@@ -118,9 +118,11 @@ def draw_gain(selection: Selection) -> Figure:
             axes.axhline(level, color="0.25", lw=1, ls="--", zorder=1.5)
     highest = rows["saved_us"].max()
     # A loss may be a hundred times as large, and hide every gain.
+    about = f"Gain over torch at {rows['rule'].iloc[0]}; below the dashed line torch is faster"
     if 0 < highest < -2 * rows["saved_us"].min():
         drawn.grid.axes[1, 0].set_ylim(-highest / 2, 1.1 * highest)
-    about = f"Gain over torch at {rows['rule'].iloc[0]}; below the dashed line torch is faster"
+        lost = rows.loc[rows["saved_us"].idxmin()]
+        about += f"; {lost['variant']} loses up to {-lost['saved_us']:.0f} µs, beyond the axis"
     finding = findings.gain(rows, names[0])
     facts = style.facts(selection._replace(rows=selection.own))
     return facets.finish(drawn, {}, finding, about, facts, None)

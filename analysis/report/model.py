@@ -141,7 +141,7 @@ def leaders(raced: pd.DataFrame) -> str:
 def newest_code(ranks: pd.DataFrame) -> list[str]:
     """Return the GPUs, the one with the smallest share of rows by older code first."""
     older = (ranks["stale"] == "true").groupby(ranks["gpu"]).mean()
-    return sorted(distinct(ranks["gpu"]), key=older.get)
+    return sorted(dict.fromkeys(ranks["gpu"]), key=older.get)
 
 
 def over_torch(first: pd.DataFrame) -> tuple[str, str]:

@@ -225,6 +225,7 @@ def test_the_gain_is_drawn_in_times_and_in_time_and_a_loss_does_not_hide_it(chos
         [4.0, 8.0, -7.2]
     )
     assert saved.get_ylim() == pytest.approx((-4.0, 8.8))
+    assert "triton_row loses up to 7 µs, beyond the axis" in texts(figure)
     assert title(figure).startswith("triton_row saves up to 8.0 µs of GPU time per call over torch")
 
 

@@ -44,6 +44,13 @@ def test_a_heat_map_of_thousands_of_cells_is_one_picture_without_numbers(chosen)
     assert len(axes.get_xticklabels()) <= heatmap.LABELS
 
 
+def test_the_colours_reach_as_far_as_most_values_need(chosen):
+    for speeds, widest in (([0.5, 2.0, 9.0], heatmap.WIDE), ([2.0, 9.0, 12.0], 16.0)):
+        rows = [synthetic.with_speedup(s, variant="a", N=2**i) for i, s in enumerate(speeds, 8)]
+        mesh = heatmap.draw_speedup(chosen(rows)).axes[0].collections[0]
+        assert mesh.norm.vmax == -mesh.norm.vmin == math.log(widest)
+
+
 def test_the_heat_map_names_m_and_n_where_no_rule_gives_m(chosen):
     shapes = (786432, 128), (2**17, 768), (96, 1000)
     axes = heatmap.draw_speedup(chosen([synthetic.row(M=m, N=n) for m, n in shapes])).axes[0]

@@ -81,7 +81,7 @@ def test_the_answers_are_about_the_gpus_measured_here(written):
 def test_a_gpu_that_the_current_code_measured_comes_before_one_of_older_code():
     ranks = pd.DataFrame({"gpu": ["b", "a", "a", "b"], "stale": ["true", "true", "true", ""]})
     assert model.newest_code(ranks) == ["b", "a"]
-    assert model.newest_code(ranks.assign(stale="")) == ["a", "b"]
+    assert model.newest_code(ranks.assign(stale="")) == ["b", "a"]  # as they come
 
 
 def test_a_run_on_a_cpu_is_a_check_and_the_answers_are_the_recorded_ones(written):

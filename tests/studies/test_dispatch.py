@@ -15,7 +15,7 @@ from kernels.cuda.plan import GPUS, Problem, widest_pack
 from kernels.frontier import frontier
 from studies import dispatch
 
-KIB, LONGEST = 2**10, 1.3 * 2**20  # of longer rows no cluster holds any
+KIB, LONGEST = 2**10, 1.3 * 2**20  # bytes; no cluster holds a longer row
 FAST, SLOW, LAST = "frontier_short__u2", "frontier_rows__k2w16", frontier.LAST_RESORTS[0]
 
 
