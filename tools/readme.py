@@ -72,13 +72,10 @@ def _age(ranks: pd.DataFrame) -> str:
 
 def findings(rows: pd.DataFrame) -> str:
     """Return what the rows of the first recorded GPU say, a loss among them, and any of logits."""
-    gpu, *_ = goals.order(rows)
-    all_ranks = ranking.rank_variants(rows)
-    ranks = all_ranks[all_ranks["gpu"] == gpu]
-    said = (
-        *(_long_rows(ranks), _rivals(all_ranks, gpu), _logits(all_ranks)),
-        _losses(all_ranks, goals.order(rows)),
-    )
+    gpus, all_ranks = goals.order(rows), ranking.rank_variants(rows)
+    gpu = gpus[0]
+    of_first, losses = all_ranks[all_ranks["gpu"] == gpu], _losses(all_ranks, gpus)
+    said = _long_rows(of_first), _rivals(all_ranks, gpu), _logits(all_ranks), losses
     return f"On an {gpu.upper()}, unless another GPU is named:\n\n{bullets([*filter(None, said)])}"
 
 

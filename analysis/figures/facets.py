@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.figures import labels, style
+from analysis.frame import newest_code
 from analysis.markdown import counted
 from analysis.palette import Style
 
@@ -43,8 +44,8 @@ def draw(
     grey. Rows without a `rule` of M are dots over `elements`.
     """
     over = "N" if (rows["rule"] != "").all() else "elements"
-    older = (rows["stale"] == "true").groupby(rows["gpu"]).transform("mean")
-    by_gpu = rows.assign(older=older).sort_values(["older", "gpu"], kind="stable")
+    gpus = newest_code(rows.sort_values("gpu", kind="stable"))
+    by_gpu = rows.iloc[rows["gpu"].map(gpus.index).argsort(kind="stable")]
     rows = _with_stretches(rows.assign(x=rows[over]), over == "elements")
     stretches = rows.drop_duplicates("stretch").set_index("stretch")
     looks = stretches["variant"].map(styles)

@@ -157,7 +157,10 @@ def _draw(table: pd.DataFrame, finding: str, about: str, facts: str, widest: flo
     sizes = table[["M", "N"]].drop_duplicates().sort_values(["N", "M"] if by_n else ["M", "N"])
     columns = pd.MultiIndex.from_frame(sizes)
     first = table.groupby("line")[["op", "distribution", "variant"]].first()
-    keys = {name: (*what[:2], palette.order(what[2]), name) for name, *what in first.itertuples()}
+    keys = {
+        name: (op, distribution, palette.order(variant), name)
+        for name, op, distribution, variant in first.itertuples()
+    }
     lines = sorted(keys, key=keys.get)
     points = table.drop_duplicates(["line", "M", "N"]).set_index(["line", "M", "N"])
     cells = points.unstack(["M", "N"])

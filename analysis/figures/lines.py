@@ -117,8 +117,8 @@ def draw_gain(selection: Selection) -> Figure:
         for axes in band:
             axes.axhline(level, color="0.25", lw=1, ls="--", zorder=1.5)
     highest = rows["saved_us"].max()
-    # A loss may be a hundred times as large, and hide every gain.
     about = f"Gain over torch at {rows['rule'].iloc[0]}; below the dashed line torch is faster"
+    # A loss may be a hundred times as large, and hide every gain.
     if 0 < highest < -2 * rows["saved_us"].min():
         drawn.grid.axes[1, 0].set_ylim(-highest / 2, 1.1 * highest)
         lost = rows.loc[rows["saved_us"].idxmin()]

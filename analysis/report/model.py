@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis import markdown as md
 from analysis import palette, ranking, schema, stats
-from analysis.frame import days, distinct, legend, of_limit
+from analysis.frame import days, distinct, legend, newest_code, of_limit
 from analysis.published import Published
 from analysis.report import claim_lines, grid, trust, workloads
 from measure.device.gpus import CPU
@@ -48,9 +48,9 @@ def build(
     rows = measurements[measurements["gpu"].isin(run["gpu"])]
     sizes = ranking.over_sweeps(ranks)
     names = dict(zip(ranks["gpu"], ranks["gpu_name"], strict=True))
-    # the GPUs of this run first
-    gpus = list(dict.fromkeys([*newest_code(shown), *newest_code(races)]))
-    judged, unjudged = claim_lines.lines(claims, newest_code(shown))
+    of_run = newest_code(shown)
+    gpus = list(dict.fromkeys([*of_run, *newest_code(races)]))
+    judged, unjudged = claim_lines.lines(claims, of_run)
     ops = distinct((run if measured.any() else shown)["op"])
     return {
         "title": f"Which {ops[0] if len(ops) == 1 else 'kernel'} is fastest for your shape?",
@@ -136,12 +136,6 @@ def leaders(raced: pd.DataFrame) -> str:
     wrong = raced[raced["flags"].str.contains(r"\bedge_cases\b")]["variant"]
     marks = dict.fromkeys(wrong, schema.MARK_OF["edge_cases"])
     return ", ".join(f"{name}{marks.get(name, '')} {counts[name]}/{total}" for name in names[:2])
-
-
-def newest_code(ranks: pd.DataFrame) -> list[str]:
-    """Return the GPUs, the one with the smallest share of rows by older code first."""
-    older = (ranks["stale"] == "true").groupby(ranks["gpu"]).mean()
-    return sorted(dict.fromkeys(ranks["gpu"]), key=older.get)
 
 
 def over_torch(first: pd.DataFrame) -> tuple[str, str]:

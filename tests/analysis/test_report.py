@@ -8,7 +8,7 @@ import pytest
 from analysis import claims, frame
 from analysis.claims.reproduction import OPEN
 from analysis.markdown import number, with_interval
-from analysis.report import model, trust, write
+from analysis.report import trust, write
 from analysis.report.claim_lines import document
 from analysis.schema import UNRANKED
 from tests.analysis import synthetic
@@ -80,8 +80,8 @@ def test_the_answers_are_about_the_gpus_measured_here(written):
 
 def test_a_gpu_that_the_current_code_measured_comes_before_one_of_older_code():
     ranks = pd.DataFrame({"gpu": ["b", "a", "a", "b"], "stale": ["true", "true", "true", ""]})
-    assert model.newest_code(ranks) == ["b", "a"]
-    assert model.newest_code(ranks.assign(stale="")) == ["b", "a"]  # as they come
+    assert frame.newest_code(ranks) == ["b", "a"]
+    assert frame.newest_code(ranks.assign(stale="")) == ["b", "a"], "not in the order of the rows"
 
 
 def test_a_run_on_a_cpu_is_a_check_and_the_answers_are_the_recorded_ones(written):

@@ -53,9 +53,10 @@ def test_all_that_the_rule_names_was_timed(recorded):
     assert named <= set(variants)
 
 
-def clusters(entry: tuple, shortest: float, aligned: bool, itemsize: int) -> set[int]:
+def clusters(
+    variant: str, shortest: float, longest: float, aligned: bool, itemsize: int
+) -> set[int]:
     """Return the blocks of a cluster at all lengths that an entry may have."""
-    longest, variant = entry
     # a config's cluster changes at no other lengths
     steps = range(int(shortest // KIB), int(min(longest, LONGEST) // KIB) + 1)
     row_bytes = [KIB * step + beyond for step in steps for beyond in (0, VEC_BYTES)]
@@ -82,7 +83,7 @@ def test_each_cluster_that_the_rule_gives_was_timed_at_such_rows():
         for longest, variant in entries:
             timed = {N for N in part if shortest < N * itemsize <= longest}
             found = {blocks_of(variant, N, itemsize) for N in timed}
-            given = clusters((longest, variant), shortest, aligned, itemsize)
+            given = clusters(variant, shortest, longest, aligned, itemsize)
             assert given <= found, (variant, shortest, longest)
             shortest = longest
 
