@@ -3,11 +3,13 @@
 import torch
 
 from . import FAST_EXP, ROUNDINGS, ROUNDOFF, Exact, Operand, Operation, Output
+from ._rounding import lost_before_rounding
 
 
 def exact(x: torch.Tensor, dtype: torch.dtype) -> Exact:
     y = torch.log_softmax(x, dim=-1)
-    return Exact(y, FAST_EXP + ROUNDINGS * ROUNDOFF * y.abs(), y.abs().clamp(min=1.0))
+    of_rounding = max(ROUNDINGS * ROUNDOFF, lost_before_rounding(dtype))
+    return Exact(y, FAST_EXP + of_rounding * y.abs(), y.abs().clamp(min=1.0))
 
 
 OPERATION = Operation(

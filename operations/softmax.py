@@ -3,6 +3,7 @@
 import torch
 
 from . import FAST_EXP, ROUNDINGS, ROUNDOFF, SMALLEST_NORMAL, Exact, Operand, Operation, Output
+from ._rounding import lost_before_rounding
 
 
 def exact(x: torch.Tensor, dtype: torch.dtype) -> Exact:
@@ -10,7 +11,8 @@ def exact(x: torch.Tensor, dtype: torch.dtype) -> Exact:
     # Rounding the argument of exp costs a relative error in proportion to the argument: the
     # distance from the maximum.
     distance = (x.amax(dim=1, keepdim=True) - x).clamp(max=1 / SMALLEST_NORMAL)
-    bound = y * (FAST_EXP + ROUNDINGS * ROUNDOFF * (1 + distance)) + SMALLEST_NORMAL
+    of_exp = max(FAST_EXP, lost_before_rounding(dtype))
+    bound = y * (of_exp + ROUNDINGS * ROUNDOFF * (1 + distance)) + SMALLEST_NORMAL
     # Subnormal numbers have few significant bits.
     smallest = (limits.eps / 2 * y.amax(dim=1, keepdim=True)).clamp(min=limits.tiny)
     return Exact(y, bound, torch.where(y >= smallest, y, torch.inf))
