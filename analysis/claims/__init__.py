@@ -46,8 +46,9 @@ def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return the table of claims, columns COLUMNS.
 
     Each claim has first a line of origin `published`, recomputed from the source's own table. One
-    line follows for every gpu, dtype, origin and sweep with rows of the claim's protocol. A gpu,
-    dtype and origin without such rows has one `no data` line. `published_value` is the recomputed
+    line follows for every gpu, dtype and origin: of the sweeps with rows of the claim's protocol,
+    those that allow a verdict come first, then those of current code, then those of more sizes.
+    Without any, the line says `no data`. `published_value` is the recomputed
     value, or the number in the source's text where no table gives one. A verdict on measured rows
     compares them with this value; the verdict on the source's own table says whether its words
     agree with its numbers. `explained`: the anchor in docs/explanation/why_kernels_differ.md.
@@ -55,7 +56,7 @@ def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
     measurements = stats.point_estimates(measurements)
     lines = []
     for claim in CLAIMS:
-        where, finding, table = _published(claim, published)
+        where, finding, table = on_own_table(claim, published)
         recomputed = not math.isnan(finding.value)
         about = {
             "claim": claim.id,
@@ -102,7 +103,8 @@ def judge(
         return Finding(NO_DATA, str(error))
 
 
-def _published(claim: Claim, published: Published) -> tuple[dict, Finding, Evidence | None]:
+def on_own_table(claim: Claim, published: Published) -> tuple[dict, Finding, Evidence | None]:
+    """Return where the source's own table comes from, the finding on it, and its rows."""
     where = dict.fromkeys(WHERE, "") | {"origin": "published", "sweep": claim.protocol.name}
     if claim.untabled:
         return where, Finding(NO_DATA, claim.untabled), None
@@ -125,10 +127,15 @@ def _measured(
 ) -> Iterator[tuple[dict, Finding]]:
     for _, rows in measurements.groupby(["origin", "gpu", "dtype"]):
         where = rows.iloc[0][WHERE].to_dict()
-        sweeps = [
-            (s, part) for s, part in rows.groupby("sweep") if len(claim.protocol.select(part))
-        ]
-        if not sweeps:
-            yield where | {"sweep": ""}, Finding(NO_DATA, f"no rows of {claim.protocol}")
-        for sweep, part in sweeps:
-            yield where | {"sweep": sweep}, judge(claim, part, published, published_value)
+        best, finding = (), Finding(NO_DATA, f"no rows of {claim.protocol}")
+        sweep = ""
+        for name, part in rows.groupby("sweep"):
+            chosen = claim.protocol.select(part)
+            if chosen.empty:
+                continue
+            found = judge(claim, part, published, published_value)
+            current = (chosen["stale"] != "true").mean()
+            preferred = found.verdict != NO_DATA, current, chosen["N"].nunique()
+            if preferred > best:
+                best, sweep, finding = preferred, name, found
+        yield where | {"sweep": sweep}, finding

@@ -117,20 +117,49 @@ CASES = [
 
 
 @pytest.fixture(scope="module")
-def judged(tables):
-    """The claims checked on the rows of all cases, each as a separate sweep."""
+def estimates():
+    """Estimates on the rows of all cases, each a sweep of its own."""
     frames = [frame_of(rows, sweep=str(i)) for i, (_, _, rows, *_) in enumerate(CASES)]
-    return claims.check(pd.concat(frames, ignore_index=True), tables)
+    return stats.point_estimates(pd.concat(frames, ignore_index=True))
 
 
 @pytest.mark.parametrize("i", range(len(CASES)), ids=lambda i: "-".join(CASES[i][::3]))
-def test_verdict(judged, i):
-    claim, quantity, _, verdict, why = CASES[i]
-    own = judged[(judged["claim"] == claim) & (judged["sweep"] == str(i))]
-    (line,) = own[own["quantity"].str.contains(quantity)].to_dict("records")
-    assert line["verdict"] == verdict, line
-    assert why in line["why"]
-    assert (line["gpu"], line["gpu_name"], line["dtype"]) == ("h200", "NVIDIA H200", "float32")
+def test_verdict(estimates, tables, i):
+    name, quantity, _, verdict, why = CASES[i]
+    (claim,) = [c for c in CLAIMS if c.id == name and quantity in c.quantity]
+    _, published, table = claims.on_own_table(claim, tables)
+    own = estimates[estimates["sweep"] == str(i)]
+    finding = claims.judge(claim, own, table, published.value)
+    assert finding.verdict == verdict, finding
+    assert why in finding.why
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "chosen"),
+    [
+        (T_FUSED, T_FUSED + fused("triton_row", 1.05), "second"),  # the first has no triton_row
+        (
+            frame_of(T_FUSED + fused("triton_row", 1.3)).assign(stale="true"),
+            T_FUSED + fused("triton_row", 1.05, sizes=N_FUSED[:10]),
+            "second",
+        ),
+        (
+            T_FUSED + fused("triton_row", 1.05),
+            T_FUSED + fused("triton_row", 1.3, sizes=N_FUSED[:10]),
+            "first",
+        ),
+    ],
+    ids=["a verdict", "current code", "more sizes"],
+)
+def test_of_two_sweeps_one_gives_the_verdict(first, second, chosen, tables):
+    sweeps = {"first": first, "second": second}
+    frames = [
+        (rows if isinstance(rows, pd.DataFrame) else frame_of(rows)).assign(sweep=name)
+        for name, rows in sweeps.items()
+    ]
+    checked = claims.check(pd.concat(frames, ignore_index=True), tables)
+    own = checked[(checked["claim"] == "S4-a") & (checked["origin"] == "measured")]
+    assert list(own["sweep"]) == [chosen]
 
 
 @settings(derandomize=True, deadline=None, database=None, max_examples=40)
