@@ -119,7 +119,8 @@ def answers(ranks: pd.DataFrame, sizes: pd.DataFrame) -> pd.DataFrame:
         shapes = f"{len(first)} of {len(part.drop_duplicates(['M', 'N']))}"
         limit = of_limit(first).median()
         line = [", ".join(key[1:]), leaders(raced), *over_torch(first)]
-        line += [md.percent(limit), regret(part)] if len(first) else ["", ""]
+        among = part.merge(first[["M", "N"]].drop_duplicates())
+        line += [md.percent(limit), regret(among)] if len(first) else ["", ""]
         lines.append([*line, shapes])
     heads = ["GPU, operation, type", "fastest at", "over torch", "eager", "of the limit"]
     heads += ["if you pick one: worst loss", "shapes with a rival"]

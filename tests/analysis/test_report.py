@@ -69,6 +69,15 @@ def test_one_line_answers_and_a_cell_per_shape(online):
     assert line[-1] == "triton_persistent tie"
 
 
+def test_the_safest_choice_is_judged_where_there_is_a_rival(written):
+    """Most kernels are not timed at the sizes of a sweep of torch and one more."""
+    rows = with_speedups({"frontier": 2.0, "peer_quack": 1.5, "triton_row": 0.5}, [4096])
+    rows += with_speedups({"torch_softmax": 1.0, "triton_row": 2.0}, [256, 512, 768])
+    _, text = written(frame_of(rows))
+    line = cells(section(text, "Answer"), "h200, softmax, float32")
+    assert (line[5], line[6]) == ("frontier: 0.0 %", "1 of 4")
+
+
 def test_the_answers_are_about_the_gpus_measured_here(written):
     rows = [synthetic.sweep_rows(), synthetic.sweep_rows(gpu="a100")]
     frames = [frame_of(rows[0], origin="recorded"), frame_of(rows[1])]
