@@ -89,7 +89,7 @@ class Operand:
 class Output(Operand):
     """Describe a tensor that a call writes.
 
-    ``row_terms(y)``: terms whose sum over a row means something, and is compared; None: none do.
+    ``row_terms(y)``: terms whose sum over each row is checked as well; None: no sum is checked.
     """
 
     row_terms: "Callable[[torch.Tensor], torch.Tensor] | None" = None

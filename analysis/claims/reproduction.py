@@ -46,7 +46,7 @@ def compare_effects(
         return Comparison(verdict, _direction(verdict))
     words = f"measured {_effect(value, neutral)}, published {_effect(published, neutral)}"
     if len(ends) > 1 or _is_across(low, high, published, neutral, rounding):
-        return Comparison(OPEN, f"the interval is too wide to say: {words}")
+        return Comparison(OPEN, f"the interval spans more than one verdict: {words}")
     (verdict,) = ends
     sizes = {REPRODUCED: "same direction and size", PARTLY: "same direction, different size"}
     return Comparison(verdict, f"{sizes.get(verdict, 'the other direction')}: {words}")

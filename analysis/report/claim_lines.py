@@ -34,6 +34,14 @@ class Line(NamedTuple):
     explained: str
 
 
+def shown(quantity: str, value: float) -> str:
+    """Return the value of a claim's quantity, in percent if it is a share; "" for NaN."""
+    if math.isnan(value):
+        return ""
+    is_share = quantity.startswith(("reduction", "share"))
+    return md.percent(value, 1) if is_share else md.number(value, 3)
+
+
 def lines(claims: pd.DataFrame, gpus: list[str]) -> tuple[list[Line], list[str]]:
     """Return the claims that rows of `gpus` judge, and the others by name.
 
@@ -53,16 +61,16 @@ def lines(claims: pd.DataFrame, gpus: list[str]) -> tuple[list[Line], list[str]]
         place = own["gpu"].map(gpus.index)
         own = own.assign(other_dtype=~own["dtype"].isin(table["dtype"]), place=place)
         first = own.sort_values(["place", "other_dtype"], kind="stable").iloc[0]
-        value = md.number(first["value"], 3)
-        published = first["published_value"]
+        published = shown(quantity, first["published_value"])
+        measured = shown(quantity, first["value"]) or "no single number"
         judged.append(
             Line(
                 claim,
                 statement,
                 first["source"],
                 quantity,
-                "in words" if math.isnan(published) else md.number(published, 3),
-                f"{value or 'no single number'} ({first['gpu']}, {first['dtype']})",
+                published or "in words",
+                f"{measured} ({first['gpu']}, {first['dtype']})",
                 first["verdict"],
                 _verdicts(own),
                 _sentence(re.split(f"; [{''.join(schema.MARKS)}] ", first["why"])[0]),

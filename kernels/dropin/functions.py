@@ -1,4 +1,4 @@
-"""Declare the library's functions: how each is computed, and by what of torch otherwise.
+"""Declare the library's functions: how each is computed, and its fallback in torch.
 
 The public function, the custom operators, the derivative, the rule for ``vmap``, the replacement of
 torch's operator and ``warm-up`` follow from an entry of FUNCTIONS.

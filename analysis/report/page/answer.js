@@ -27,7 +27,7 @@ function graphFacts(row, tied) {
   const { speedup_low: low, speedup_high: high } = row;
   const interval = low === null ? "" : ` (95 % interval ${number(low)} to ${number(high)})`;
   const shares = [
-    torch ? "" : `, ${times(row.speedup)} torch${interval}`,
+    torch ? "" : `, ${times(row.speedup)} as fast as torch${interval}`,
     row.of_limit === null ? "" : `, ${percent(row.of_limit)} of the limit`,
   ];
   const time = raw(row, microseconds(row.time_us) + row.mark);
