@@ -50,9 +50,8 @@ def winner(rows: pd.DataFrame) -> str:
     usual = max(wins.index, key=lambda name: (wins[name] >= OFTEN * timed[name], wins[name]))
     if OFTEN * sizes <= timed[usual] < sizes and wins[usual] >= OFTEN * timed[usual]:
         wins_of = "all" if wins[usual] == timed[usual] else f"{wins[usual]} of the"
-        return (
-            f"{usual} is the fastest at {wins_of} {timed[usual]} sizes where it ranks, of {sizes}"
-        )
+        where = f"at {wins_of} {timed[usual]} sizes where it ranks, of {sizes}"
+        return f"{usual} is the fastest or tied {where}"
     count = f"{wins[first]} of {counted(sizes, 'size')}"
     if wins[first] < OFTEN * sizes:
         return (

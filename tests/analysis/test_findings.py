@@ -45,11 +45,11 @@ def speeds(table: dict[int, dict[str, float]]) -> pd.DataFrame:
         # b wins at 3 because a was not timed there, so it is no change from a to b
         (
             {1: {"a": 2, "b": 1.5}, 2: {"a": 2, "b": 1.5}, 3: {"b": 1.5}},
-            "a is the fastest at all 2 sizes where it ranks, of 3",
+            "a is the fastest or tied at all 2 sizes where it ranks, of 3",
         ),
         (
             {n: {"abc"[n % 3]: 2, "abc"[(n + 1) % 3]: 1.5} for n in range(1, 8)},
-            "b is the fastest at 3 of the 5 sizes where it ranks, of 7",
+            "b is the fastest or tied at 3 of the 5 sizes where it ranks, of 7",
         ),
         (
             {n: {"abc"[(n + k) % 3]: 2 - k / 2 for k in range(3)} for n in range(1, 8)},
