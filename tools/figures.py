@@ -14,13 +14,17 @@ DRAWN, SHOWN = ROOT / "results/recorded/figures", ROOT / "docs/figures"
 # Figure -> what it shows.
 SHOWN_FIGURES = {
     "all/hero": "The share of a copy's speed: torch, `frontier` and, on the H100, three rivals.",
-    "all/softmax_grid": "The speed of the usual winner over its best rival, by M and N; the lowest of a cell.",
+    "all/softmax_grid": (
+        "The speed of the usual winner over its best rival, by M and N; the lowest of a cell."
+    ),
     "h100/random_profile": (
         "The share of random shapes at which each kernel is within a given slowdown of the fastest."
     ),
     "all/float32_online_softmax_throughput": "The sizes of an article, on three GPUs.",
     "all/float32_online_softmax_gain": "What the kernels above gain over torch, in times and µs.",
-    "h100/float32_online_softmax_speedup": "Every kernel of that sweep at those sizes on the H100; QuACK and Liger are in others.",
+    "h100/float32_online_softmax_speedup": (
+        "Every kernel of that sweep at those sizes on the H100; QuACK and Liger are in others."
+    ),
     "h200/bfloat16_workloads_logits_speedup": (
         "Token log-probabilities and losses at shapes of real models, on the H200."
     ),

@@ -31,6 +31,11 @@ class Line(NamedTuple):
     N: int
     answers: dict[str, dict[Workload, str]]
 
+    @property
+    def is_measured(self) -> bool:
+        """Return whether a GPU has an answer in an element type."""
+        return any(text for texts in self.answers.values() for text in texts.values())
+
 
 def lines(
     workloads: Iterable[Workload], sizes: pd.DataFrame, gpus: list[str]

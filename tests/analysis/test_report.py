@@ -121,8 +121,13 @@ def test_a_named_shape_has_a_line_with_the_answer_of_each_element_type(written):
     rows += with_speedups({"frontier": 2.0}, [50257], time_us=3.0)
     timed = [["LM head", "softmax", dtype, 1024, 4096] for dtype in ("float32", "bfloat16")]
     alone = ["GPT-2", "softmax", "float32", 1024, 50257]
-    _, text = written(frame_of(rows), workloads=[*timed, alone])
+    absent = [["ImageNet", "softmax", "float32", 256, 1000], ["LM", "logsumexp", "float32", 1, 8]]
+    _, text = written(frame_of(rows), workloads=[*timed, alone, *absent])
     lines = section(text, "Shapes of real models")
+    assert "softmax: 2 of 3 shapes" in lines
+    assert "Not measured for softmax: ImageNet (256 x 1000)." in lines
+    assert "Not measured for logsumexp: LM (1 x 8)." in lines
+    assert lines.count("<details>") == 1
     line = cells(lines, "LM head")
     assert line[1] == "1024 x 4096"
     assert line[2].startswith("float32: frontier; ")
