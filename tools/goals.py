@@ -288,9 +288,14 @@ def _differences(
     sizes = f"{best['same'].sum()} of {counted(len(best), 'size')}"
     ours = best[[first, second]].map(lambda names: OURS in names).all(axis=1).sum()
     competes = best.reset_index()["op"].isin(ranks.loc[ranks["variant"] == OURS, "op"]).sum()
-    shared = f"{sizes} with a winner on both have a best kernel in common"
-    yield f"{names}: {shared}. `{OURS}` is one at {ours} of the {competes} whose operation it has."
+    yield (
+        f"{names}: {sizes} with a winner on both have a best kernel in common. `{OURS}` is among "
+        f"the best on both at {ours} of the {competes} sizes of its operations."
+    )
     apart = best.loc[~best["same"], [first, second]].map(lambda names: names[0]).reset_index()
     for (one, two), part in apart.groupby([first, second]):
         points = ", ".join(point(row) for _, row in part.iterrows())
-        yield f"`{one}` on {first.upper()}, `{two}` on {second.upper()}: {points}."
+        yield (
+            f"Different winners, `{one}` on {first.upper()} and `{two}` on {second.upper()}: "
+            f"{points}."
+        )

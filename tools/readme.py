@@ -54,9 +54,9 @@ def headline(rows: pd.DataFrame) -> str:
         f"**{number(mean.graph, 2)} times as fast as PyTorch's** in CUDA graphs and "
         f"{number(mean.eager, 2)} times in eager calls "
         f"(geometric means over {counted(mean.sizes, 'matrix')}; the median in graphs is "
-        f"{number(mean.graph_median, 2)}). At {level['met'].sum()} of "
-        f"{matrices} with a timed rival besides torch ({others} of them with another project's), "
-        f"none beats it by more than 1 %."
+        f"{number(mean.graph_median, 2)}). At {level['met'].sum()} of the "
+        f"{matrices} where anything besides torch was timed, it is within 1 % of the fastest; at "
+        f"{others} of them that includes another project's kernel."
         f"{_age(ranks)}"
     )
 
@@ -127,7 +127,7 @@ def _rivals(all_ranks: pd.DataFrame, first: str) -> str:
         return "**No other project's kernel was timed.** `make peers` installs them."
     gpu = sizes.index[0]
     ranks = all_ranks[all_ranks["gpu"] == gpu]
-    where = "" if gpu == first else f" on the {gpu.upper()}, which has most of them"
+    where = "" if gpu == first else f" on the {gpu.upper()}, which has most such comparisons"
     leads = {
         name: list(goals.leads(ranks, {name}).values())
         for name in ranks.loc[_of_others(ranks), "variant"].unique()
@@ -141,7 +141,7 @@ def _rivals(all_ranks: pd.DataFrame, first: str) -> str:
     lost = sum(high < 1 / goals.LEVEL_WITH for _, high in bounds)
     won = sum(low > goals.LEVEL_WITH for low, _ in bounds)
     return (
-        f"**The strongest rival is `{strongest}`**, of those timed at "
+        f"**The strongest rival is `{strongest}`** among those timed at "
         f"{counted(fewest, 'matrix')} or more{where}. `{OURS}` is more than 1 % faster at {won} of "
         f"{counted(len(bounds), 'matrix')}, more than 1 % slower at {lost}, and "
         f"{number(mean[strongest].value, 3)} times as fast in the geometric mean."

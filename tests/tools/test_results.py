@@ -79,8 +79,8 @@ def test_what_does_not_carry_over_is_named(rows):
     lines = results.carries(rows).splitlines()
     assert lines[-2:] == [
         "- H100 and H200: 0 of 1 size with a winner on both have a best kernel in common. "
-        "`frontier` is one at 0 of the 1 whose operation it has.",
-        f"- `peer_liger` on H100, `{OURS}` on H200: 1024x65536 in bfloat16.",
+        "`frontier` is among the best on both at 0 of the 1 sizes of its operations.",
+        f"- Different winners, `peer_liger` on H100 and `{OURS}` on H200: 1024x65536 in bfloat16.",
     ]
     old = rows.assign(stale=(rows["gpu"] == "h200").map({True: "true", False: "false"}))
     assert "Older code measured all rows of H200" in results.carries(old)
