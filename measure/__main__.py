@@ -10,6 +10,7 @@ from pathlib import Path
 
 import kernels
 import operations
+from kernels.registry.by_file import variant_of_file
 from kernels.terminal import replace_missing_characters
 
 from .device import gpus
@@ -46,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
     add("--M", type=int, required=True, help="rows")
     add("--N", type=int, required=True, help="columns")
     add("--variant", help="file stem in kernels/, or a config; without it, the stem of --kernel")
-    from_outside = "a .py file from outside kernels/, to measure or to import; may be repeated"
+    from_outside = "a .py file with a kernel, to measure or to import; may be repeated"
     add("--kernel", action="append", default=[], dest="files", metavar="FILE", help=from_outside)
     another = "a .py file with an operation, which --op names; may be repeated"
     files = {"action": "append", "default": [], "dest": "operation_files", "metavar": "FILE"}
@@ -82,7 +83,7 @@ def main(argv: list[str] | None = None) -> int:
     del options["command"]  # there is only one
     try:
         return _point(options)
-    except (PointError, NoRowError, profile.ProfileError) as error:
+    except (PointError, kernels.KernelFileError, NoRowError, profile.ProfileError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
 
@@ -91,10 +92,13 @@ def _point(options: dict) -> int:
     taken = ("output", "served_for", "checked", "profile", "strict")
     output, owner, checked, profile_file, strict = (options.pop(name) for name in taken)
     options["gpu"] = gpus.resolve(options["gpu"])
+    own = {file: variant_of_file(file) for file in options["files"]}
     if options["variant"] is None:
-        if len(options["files"]) != 1:
+        if len(own) != 1:
             raise PointError("no variant is named; give --variant NAME, or one --kernel FILE")
-        options["variant"] = Path(options["files"][0]).stem
+        ((file, name),) = own.items()
+        options["variant"] = name or Path(file).stem
+    options["files"] = [file for file, name in own.items() if not name]
     with _writing(output):  # tried before time is spent on the measurement
         check_writable(output)
     point = Point(**options)

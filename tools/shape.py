@@ -22,6 +22,7 @@ import kernels
 from analysis import InputError
 from analysis.report import shape_ranking
 from analysis.row_files import read_row_file
+from kernels.registry.by_file import variant_of_file
 from kernels.terminal import replace_missing_characters
 from measure import ROOT
 from measure.device import gpus
@@ -110,8 +111,8 @@ def question(options: argparse.Namespace) -> Point:
     M, N = (int(text) if text.isdecimal() else text for text in (options.M, options.N))
     names = {name: getattr(options, name) for name in ("dtype", "op") if getattr(options, name)}
     files, variant = (), kernels.torch_variant(names.get("op", Point.op))
-    if variant_of_project := _project_kernels().get(options.kernel):
-        variant = variant_of_project
+    if options.kernel and (own := _project_variant(options.kernel)):
+        variant = own
     elif options.kernel:
         files, variant = (options.kernel,), kernels.add_variant(options.kernel)
     gpu = gpus.resolve(gpus.AUTO)
@@ -123,11 +124,13 @@ def question(options: argparse.Namespace) -> Point:
     return asked
 
 
-def _project_kernels() -> dict[str, str]:
-    """Return the project's variants by name, configs too, and by file as seen from its folder."""
-    files = {str(kernels.variant_file(name).relative_to(ROOT)): name for name in kernels.names()}
-    configs = {f"{name}__{config}" for name in kernels.names() for config in kernels.configs(name)}
-    return files | {name: name for name in (*kernels.names(), *configs)}
+def _project_variant(kernel: str) -> str | None:
+    """Return the project's variant, or config of one, that has this name or this file."""
+    try:
+        kernels.variant_file(kernel)
+    except KeyError:
+        return variant_of_file(kernel)
+    return kernel
 
 
 def plan(asked: Point) -> list[Point]:

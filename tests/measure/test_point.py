@@ -2,6 +2,7 @@
 
 import pytest
 
+from measure import ROOT
 from measure import __main__ as command_line
 from measure.device import gpus
 from measure.errors import PointError
@@ -85,6 +86,21 @@ def test_where_no_row_can_be_written_nothing_is_measured(tmp_path, monkeypatch, 
         words = ["--gpu", "cpu", "--M", "4", "--N", "8", "--variant", "torch_softmax"]
         assert command_line.main(["point", *words, "--output", str(output)]) == 2
         assert f"error: cannot write {output}: {why}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("folder", [".", str(ROOT)])
+def test_a_kernel_file_of_the_project_is_its_variant(folder, tmp_path, monkeypatch):
+    def refuse(asked, *_):
+        measured.append(asked)
+        raise PointError("measured")
+
+    measured = []
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(command_line, "measure_point", refuse)
+    words = ["--gpu", "cpu", "--M", "4", "--N", "8", "--output", str(tmp_path / "row.csv")]
+    words += ["--kernel", f"{folder}/kernels/published/torch_naive.py"]
+    assert command_line.main(["point", *words]) == 2
+    assert [(asked.variant, asked.files) for asked in measured] == [("torch_naive", ())]
 
 
 @pytest.mark.parametrize("number", ["-1", "0", "x", "9" * 20])

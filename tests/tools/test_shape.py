@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import kernels
+from measure import ROOT
 from measure.device import gpus
 from tools import peers, shape
 
@@ -66,8 +67,10 @@ def test_without_a_gpu_kernels_are_checked_and_no_time_is_printed(capsys):
     assert [row.stat().st_mtime_ns for row in rows] == before  # nothing is measured again
 
 
-def test_a_kernel_of_the_project_is_given_by_its_name_or_its_file():
-    for kernel in ("triton_row", "kernels/published/triton_row.py"):
+def test_a_kernel_of_the_project_is_given_by_its_name_or_its_file(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    file = "kernels/published/triton_row.py"
+    for kernel in ("triton_row", file, f"./{file}", str(ROOT / file)):
         words = ["--M=4", "--N=8", f"--kernel={kernel}"]
         asked = shape.question(shape.parser().parse_args(words))
         planned = [point.variant for point in shape.plan(asked)]
