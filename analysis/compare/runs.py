@@ -1,5 +1,7 @@
 """Read a run that is compared: a folder of rows, or a table."""
 
+import os
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -11,6 +13,9 @@ from analysis.merge import mark_ranked, rank_newest_only
 
 # A folder of rows has rows of several values of these, of which a run takes one.
 BESIDE = ("seed", "blocks", "fingerprint")
+ROW_FOLDER = re.compile(r"M\d+_N\d+")  # the folder in which a row file lies
+EXPECTED = "a folder of row files (results/rows), or one table of rows (results/measurements.csv, "
+EXPECTED += "data/recorded/h200/frontier.csv)"
 
 
 def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.DataFrame:
@@ -22,16 +27,19 @@ def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.Data
     Raises InputError, naming the file, when there is nothing to read, a file is broken, or a row
     comes twice.
     """
+    if not os.path.exists(path):  # Path.exists raises for a name that is too long
+        raise InputError(f"{path}: no such file or folder; give {EXPECTED}")
     if path.is_dir():
-        entries = [(row_files.read_row_file(file), file) for file in sorted(path.rglob("*.csv"))]
+        files = sorted(path.rglob("*.csv"))
+        for file in files:
+            if not ROW_FOLDER.fullmatch(file.absolute().parent.name):
+                raise InputError(f"{file}: not the file of a single row; give {EXPECTED}")
+        entries = [(row_files.read_row_file(file), file) for file in files]
     else:
         table = row_files.read_rows(path, None)
         entries = [(row, path) for row in table if row.get("origin") != "recorded"]
     if not entries:
-        raise InputError(
-            f"{path}: no rows to compare; give results/rows of a run, or a table with rows "
-            "measured there"
-        )
+        raise InputError(f"{path}: no rows that were measured; give {EXPECTED}")
     # Several sweeps of a table may list one row.
     keyed = (
         (row.get("sweep", ""), *row_files.identity_of(row), row["fingerprint"])

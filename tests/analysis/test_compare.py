@@ -292,13 +292,15 @@ def test_what_cannot_be_compared_is_refused(tmp_path, compare):
         (of_a100, "no point in common: OLD has gpu h200"),
         (lines[:1], "the only points in common are of torch_softmax"),
         (lines[:1] * 2, "duplicate row"),
-        (tmp_path / "empty", "no rows to compare"),
-        (tmp_path / "none.csv", "no such file"),
-        (tmp_path / "none_measured.csv", "no rows to compare"),
+        (tmp_path / "empty", "no rows that were measured; give a folder of row files"),
+        (tmp_path / "none.csv", "no such file or folder; give a folder of row files"),
+        (tmp_path / "none_measured.csv", "no rows that were measured"),
+        (tmp_path, ".csv: not the file of a single row; give a folder of row files"),
     ):
         code, _, err = compare(lines, new)
         assert code == 2
         assert complaint in err
+        assert "delete" not in err
     assert "give a smaller --margin" in compare("a", "b", "--threshold", "0.5")[2]
 
 
