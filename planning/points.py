@@ -40,9 +40,15 @@ def row_path(point: Point) -> str:
 
 
 def gpu_names(config: dict) -> list[str]:
-    """Return the GPUs to measure, each once: `auto` resolved, `recorded` left out."""
+    """Return the GPUs to measure, each once: `auto` resolved, `recorded` left out.
+
+    Raises ConfigError if the package is missing that finds GPUs.
+    """
     requested = (gpu for gpu in config["gpus"] if gpu != RECORDED_ONLY)
-    return list(dict.fromkeys(gpus.resolve(gpu) for gpu in requested))
+    try:
+        return list(dict.fromkeys(gpus.resolve(gpu) for gpu in requested))
+    except PointError as error:
+        raise ConfigError(f"gpus: {error}") from None
 
 
 def ops(config: dict) -> list[str]:

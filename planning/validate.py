@@ -116,12 +116,18 @@ def _unknown_names(config: dict) -> list[str]:
         return [f"  op: unknown value {op!r}{nearest(op, operations.names())}" for op in unknown]
     places = {"variants": config["variants"]}
     for index, shape in enumerate(config["shapes"]):
-        places[f"shapes[{index}].variants"] = shape.get("variants", "all")
+        if "variants" in shape:
+            places[f"shapes[{index}].variants"] = shape["variants"]
     faults = []
     for place, names in places.items():
-        for name in () if isinstance(names, str) else names:
+        # a keyword reads the files of all variants of an operation
+        is_keyword = isinstance(names, str)
+        read = kernels.default_variants if is_keyword else kernels.variant_file
+        for name in ops if is_keyword else names:
             try:
-                kernels.variant_file(name)
-            except (KeyError, kernels.KernelFileError) as error:
+                read(name)
+            except kernels.KernelFileError as error:
+                faults.append(f"  {error}")
+            except KeyError as error:
                 faults.append(f"  {place}: {error.args[0]}")
     return faults

@@ -3,6 +3,7 @@
 import itertools
 import os
 import shlex
+import sys
 
 import pytest
 import yaml
@@ -201,6 +202,13 @@ def test_recorded_measures_nothing():
     assert planned.gpu_names(overlay("recorded")) == []
     names = ["h200", "recorded", "cpu", "h200"]
     assert planned.gpu_names(DEFAULT | {"gpus": names}) == ["h200", "cpu"]
+
+
+def test_without_the_package_that_finds_gpus_none_can_be_auto(monkeypatch, tmp_path):
+    monkeypatch.setattr(gpus, "CONTROL_DEVICE", tmp_path)
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    with pytest.raises(ConfigError, match="gpus: gpu 'auto': pip install nvidia-ml-py"):
+        planned.gpu_names(DEFAULT)
 
 
 def test_the_command_that_repeats_a_sweep(monkeypatch, tmp_path):

@@ -5,6 +5,7 @@ import copy
 import pytest
 import yaml
 
+from kernels.registry import discover
 from measure import ROOT
 from planning import validate
 
@@ -93,6 +94,17 @@ def test_an_empty_table_is_refused_although_merging_drops_it():
             validate.ConfigError, match=f"{key} = {{}}: must be|{key}: (missing|unk)"
         ):
             validate.validate_config(DEFAULT, [{}, {key: {}}])
+
+
+def test_a_keyword_names_a_kernel_file_that_cannot_be_read_once(monkeypatch, tmp_path):
+    file = tmp_path / "odd_kernel.py"
+    file.write_text("softmax = print\nON_REQUEST = not True\n", encoding="utf-8")
+    monkeypatch.setattr(discover, "_files", lambda: {"odd_kernel": file})
+    shape = SHAPE | {"variants": "rivals"}
+    with pytest.raises(validate.ConfigError) as caught:
+        validate.validate_config(edited(shapes=[SHAPE, shape], variants="all"), [])
+    fault = f"{file}: ON_REQUEST = not True: it must be a literal, such as True"
+    assert str(caught.value).splitlines()[1:] == [f"  {fault}"]
 
 
 def test_every_fault_is_named_at_once():
