@@ -66,7 +66,10 @@ def check_of(row: Mapping) -> str:
 
 
 def verdict(table: pd.DataFrame, kernel: str, unmeasured: Mapping[str, str]) -> str:
-    """Return one sentence on a kernel: its share of the limit, its rival, what it gets wrong."""
+    """Return one sentence on a kernel: its share of the limit, its rival, what it gets wrong.
+
+    The rival is the fastest that was timed, so the sentence names those that have no row.
+    """
     if kernel in unmeasured:
         return f"{kernel}: {unmeasured[kernel]}"
     row = table[table["variant"] == kernel].iloc[0].to_dict()
@@ -74,7 +77,9 @@ def verdict(table: pd.DataFrame, kernel: str, unmeasured: Mapping[str, str]) -> 
         return f"{kernel}: not timed, {check_of(row)}"
     parts = [f"{md.percent(row['of_limit'])} of the limit", _against_rival(table, row)]
     wrong = wrong_on(row)
-    return f"{kernel}: {', '.join(parts)}, {f'wrong on {wrong}' if wrong else 'right everywhere'}"
+    parts += [f"wrong on {wrong}" if wrong else "right everywhere"]
+    missing = f"; not timed: {md.listed([*unmeasured])}" if unmeasured else ""
+    return f"{kernel}: {', '.join(parts)}{missing}"
 
 
 def fails(table: pd.DataFrame, kernel: str) -> bool:

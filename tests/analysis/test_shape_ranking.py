@@ -94,6 +94,11 @@ def test_the_sentence_on_a_kernel(rows, sentence):
     assert shape_ranking.fails(table, "triton_row") == (rows[0]["status"] == "crash")
 
 
+def test_the_sentence_names_rivals_that_have_no_row():
+    sentence = shape_ranking.verdict(table_of(MINE, kernel("frontier", 1.8)), "triton_row", ABSENT)
+    assert sentence.endswith("time of frontier, wrong on rows with -inf; not timed: peer_helion")
+
+
 def test_a_kernel_without_a_row_fails_and_says_why():
     assert (
         shape_ranking.verdict(table_of(), "peer_helion", ABSENT) == "peer_helion: no time was left"
