@@ -4,11 +4,12 @@
 peer, and the last line is a sentence on it. `PROFILE=my_softmax.ncu-rep` then profiles one call of
 it with Nsight Compute. Rows are those of a sweep: they lie in results/rows,
 and what is there is not measured again. Without a GPU the kernels are checked on a few rows.
-The exit code is 0, 1 if your kernel is wrong or fails, and 2 for bad input.
+The exit code is 0, 1 if your kernel is wrong or fails, 2 for bad input, and 130 after Ctrl-C.
 """
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -40,7 +41,7 @@ EXAMPLE = "make shape M=4096 N=128256 DTYPE=bfloat16 OP=log_softmax"
 LAST_START_S, TIMEOUT_S = 80, 40
 REPLICATES = 3  # they show the spread between processes, as in `make record`
 CPU_ROWS = 16  # at most, of the matrix on which a CPU checks; a kernel treats all rows alike
-NO_TIME = "no time was left of two minutes; the same command goes on with it"
+NO_TIME = "not timed within two minutes; rerun the command to continue"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -75,6 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("interrupted; measured rows are kept: rerun the command to continue", file=sys.stderr)
+        return 128 + signal.SIGINT
 
 
 def answered(asked: Point, has_kernel: bool) -> int:

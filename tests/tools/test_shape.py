@@ -119,3 +119,22 @@ def test_peers_are_listed_with_why_they_do_not_run(monkeypatch, capsys):
     assert named == [name for name in kernels.names() if name.startswith("peer_")]
     assert "peer_trl" in named, "which computes no softmax"
     assert last == f"0 of {len(lines)} run here: none"
+
+
+def test_peers_are_not_listed_beside_a_kernel_file_of_a_bad_name(monkeypatch, capsys):
+    def names():
+        raise kernels.KernelFileError("my__kernel.py: rename the file")
+
+    monkeypatch.setattr(kernels, "names", names)
+    assert peers.main() == 2
+    assert capsys.readouterr().err == "error: my__kernel.py: rename the file\n"
+
+
+def test_after_ctrl_c_there_is_no_traceback_and_shape_says_how_to_continue(monkeypatch, capsys):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    for tool, words in ((shape, [["--M=4", "--N=8"]]), (peers, [])):
+        monkeypatch.setattr(tool, "measure", interrupt)
+        assert tool.main(*words) == 130
+    assert "rows are kept: rerun the command to continue\n" in capsys.readouterr().err
