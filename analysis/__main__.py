@@ -177,7 +177,9 @@ kernel was not compared, 2 for bad input"""
     runs = (compare.load_run(path, options.unranked_flags) for path in (options.old, options.new))
     comparison = compare.compare(*runs, limits, options.allow)
     print(text := compare.to_markdown(comparison, limits, (options.old, options.new)), end="")
-    if folder := options.output_dir:
+    if (folder := options.output_dir) and comparison.changes.empty:
+        row_files.write(folder / "compare.md", text)
+    elif folder:
         row_files.write(folder / "compare.md", f"{text}\n![Every point](compare.png)\n")
         draw({"compare": functools.partial(heatmap.draw_changes, comparison.changes)}, folder)
     options.code, _ = compare.verdict(comparison)

@@ -57,6 +57,7 @@ def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -
 
     Where the ratios are over torch, torch's own are 1 and count for nothing: among the p-values of
     all points they would make other points seem the same.
+    OLD may have torch's points alone, as where a pull request adds the kernel: nothing is judged.
     Raises InputError when they share no point or, unless `allow`, a condition differs.
     """
     points = [pd.MultiIndex.from_frame(run[POINT]).unique() for run in (old, new)]
@@ -70,12 +71,12 @@ def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -
     if differences and not allow:
         raise InputError(
             f"OLD and NEW were not measured alike: {describe(differences)}; measure both alike, or "
-            "give --allow to compare them all the same"
+            "pass --allow to compare anyway"
         )
     paired = not OF_TORCH & set(differences)
     if paired:
         shared = shared[~shared.isin(pd.MultiIndex.from_frame(old.loc[is_baseline(old), POINT]))]
-    if shared.empty:
+    if shared.empty and not (is_baseline(old).all() and _new_kernels(old, new)):
         torch = ", ".join(distinct(old["baseline"]))
         raise InputError(
             f"the only points in common are of {torch}, over which the ratios are taken; "
@@ -159,8 +160,8 @@ def _verdicts(ratios: list[stats.Estimate], limits: Limits) -> Iterator[tuple[st
 def uncompared(comparison: Comparison) -> list[str]:
     """Return the kernels whose code changed between the runs, and no point of which has a ratio.
 
-    If no point of any kernel has one, all kernels of the runs. A kernel is a file; one of its
-    configs may be unsupported everywhere.
+    If no point of any kernel has one, all kernels of the runs but those that are new. A kernel is a
+    file; one of its configs may be unsupported everywhere.
     """
     changes = comparison.changes
     compared = set(
@@ -174,8 +175,15 @@ def uncompared(comparison: Comparison) -> list[str]:
     ]
     old, new = map(dict, codes)
     if not compared:
-        return sorted({*old, *new})
+        return sorted({*old, *new} - _new_kernels(*comparison[:2]).keys())
     return sorted(k for k in old.keys() & new.keys() - compared if old[k] != new[k])
+
+
+def _new_kernels(old: pd.DataFrame, new: pd.DataFrame) -> dict[str, bool]:
+    """Return each kernel of NEW of which OLD has no row, and whether any point of it is ok."""
+    before, after = (run[~is_baseline(run)] for run in (old, new))
+    ok = (after["status"] == "ok").groupby(after["variant"].map(_kernel)).any()
+    return ok.drop(set(before["variant"].map(_kernel)), errors="ignore").to_dict()
 
 
 def _kernel(variant: str) -> str:
@@ -198,9 +206,14 @@ def verdict(comparison: Comparison) -> tuple[int, str]:
         if count := int(changes["note"].str.contains(reason).sum()):
             words += [f"{md.counted(count, 'point')} {remedy}"]
             missing = True
+    for name, is_timed in _new_kernels(*comparison[:2]).items():
+        words += [f"{name} is new" + ("" if is_timed else ", and no point of it was timed")]
+        missing = missing or not is_timed
     if missing or (changes["change"] == BROKE).any():
         return exit_codes.BROKE, "; ".join(words)
-    return (exit_codes.SLOWER, words[0]) if failed else (exit_codes.DONE, "passed")
+    if failed:
+        return exit_codes.SLOWER, "; ".join(words)
+    return exit_codes.DONE, "; ".join(["passed", *words])
 
 
 def _over_copy(run: pd.DataFrame) -> pd.DataFrame:
@@ -211,6 +224,8 @@ def _over_copy(run: pd.DataFrame) -> pd.DataFrame:
 
 def counts(changes: pd.DataFrame) -> str:
     """Return `1 slower, 4 same of 5 points`: every class that has a point, worst first."""
+    if changes.empty:
+        return "no point to compare"
     return f"{md.counts(changes['change'], CLASSES)} of {md.counted(len(changes), 'point')}"
 
 

@@ -205,6 +205,24 @@ def test_a_changed_kernel_must_have_been_compared(compare):
     assert "nothing of mine_0 could be compared" in out.splitlines()[0]
 
 
+@pytest.mark.parametrize("old", [["torch_softmax"], ["torch_softmax", "triton_row"]])
+@pytest.mark.parametrize("status", ["ok", "crash"])
+def test_a_kernel_that_only_new_has_is_new_and_must_have_been_timed(old, status, compare, tmp_path):
+    new = rows(2, variants=[*old, "mine"])
+    if status != "ok":
+        crashed = {"variant": "mine", "status": status} | CODE
+        new = [*rows(2, variants=old), *(synthetic.row(N=n, **crashed) for n in SIZES)]
+    code, out, _ = compare(rows(1, variants=old), new, "--output-dir", tmp_path / "made")
+    compared, _, verdict = out.splitlines()[0].partition(": ")
+    assert (compared == "**no point to compare") == ("triton_row" not in old)
+    if status == "ok":
+        assert (code, verdict) == (0, "passed; mine is new.**")
+    else:
+        assert (code, verdict) == (exit_codes.BROKE, "mine is new, and no point of it was timed.**")
+    assert (tmp_path / "made/compare.md").read_text(encoding="utf-8").startswith(out)
+    assert (tmp_path / "made/compare.png").exists() == ("triton_row" in old)
+
+
 def test_a_config_may_be_unsupported_where_another_of_its_kernel_was_compared(compare):
     configs = ["triton_row", "triton_row__b1"]
     old, new = (rows(i, variants=configs, **code) for i, code in ((1, {}), (2, EDITED)))
