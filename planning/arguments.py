@@ -20,14 +20,14 @@ YAML = (".yaml", ".yml")
 
 def fault_of(words: Sequence[str]) -> str | None:
     """Return None, or what is wrong with the arguments of Snakemake."""
-    if fault := _fault_of_config(DEFAULTS):
+    if fault := fault_of_config(DEFAULTS):
         return fault
     pairs = list(_with_options(words))
     if fault := _fault_of_shape([word for option, word in pairs if option in KEY_OPTIONS]):
         return fault
     for option, word in pairs:
         if option in FILE_OPTIONS:
-            if fault := _fault_of_config(Path(word)):
+            if fault := fault_of_config(Path(word)):
                 return f"--configfile {fault}"
         elif word.endswith(YAML) and "=" not in word:
             return f"{word} is no target of Snakemake; a sweep is given by --configfile {word}"
@@ -57,7 +57,8 @@ def _fault_of_shape(words: Iterable[str]) -> str | None:
     return f"--config: Snakemake takes no key of one letter; a shape is given by --config {text}"
 
 
-def _fault_of_config(path: Path) -> str | None:
+def fault_of_config(path: Path) -> str | None:
+    """Return None, or why a file cannot be the config of a sweep."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -65,7 +66,7 @@ def _fault_of_config(path: Path) -> str | None:
     except UnicodeDecodeError:
         return f"{path}: it is not UTF-8 text"
     except yaml.YAMLError as error:
-        return f"{path}: it is no YAML: {' '.join(str(error).split())}"
+        return f"{path}: it is not valid YAML: {' '.join(str(error).split())}"
     if not isinstance(content, dict):
         return f"{path}: it must have keys and values, as config.yaml has"
     return None

@@ -67,7 +67,9 @@ def table(file: Path) -> Table:
     try:
         lines = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file}: it is no YAML ({' '.join(str(error).split())})") from error
+        raise ConfigError(
+            f"{file}: it is not valid YAML ({' '.join(str(error).split())})"
+        ) from error
     if not isinstance(lines, dict):
         raise ConfigError(f"{file}: it must be a table, a line for each GPU; see its comments")
     if not lines:

@@ -1,17 +1,33 @@
 """The recipe for CI, as far as a machine without GitHub and a GPU can run it."""
 
+import os
 import subprocess
+import sys
+from pathlib import Path
 
 import yaml
 
 from measure import ROOT
 
 RECIPE = "examples/compare_in_ci.yml"
+SWEEP = """
+shapes: [{M: 4, N: 8}]
+kernel_files: [my_softmax.py]
+variants: [torch_softmax, my_softmax]
+"""
+# In place of Snakemake: note which sweep measures which folder.
+NOTES = '#!/bin/sh\nshift 6; cp "$4" "$2/measured.yaml"\n'
+
+
+def step(words: str) -> str:
+    """Return the commands of the step that has these words."""
+    steps = yaml.safe_load((ROOT / RECIPE).read_text(encoding="utf-8"))["jobs"]["compare"]["steps"]
+    (found,) = [step["run"] for step in steps if words in step.get("run", "")]
+    return found
 
 
 def test_the_base_is_checked_out_again_on_a_runner_that_kept_the_last_one(tmp_path):
-    steps = yaml.safe_load((ROOT / RECIPE).read_text(encoding="utf-8"))["jobs"]["compare"]["steps"]
-    (checkout,) = [step["run"] for step in steps if "worktree add" in step.get("run", "")]
+    checkout = step("worktree add")
     begin = "git init -q new && cd new && git config user.email a@b && git config user.name a"
     commit = "echo {0} > kernel.py && git add kernel.py && git commit -q -m {0}"
 
@@ -26,3 +42,23 @@ def test_the_base_is_checked_out_again_on_a_runner_that_kept_the_last_one(tmp_pa
         (tmp_path / "old/results").mkdir()  # the next job must not find it
     run(checkout)
     assert not (tmp_path / "old/results").exists()
+
+
+def test_the_base_is_measured_without_a_kernel_that_the_pull_request_adds(tmp_path):
+    (tmp_path / "softmax-bench").symlink_to(ROOT)
+    for folder in ("bin", "old", "new"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "bin/snakemake").write_text(NOTES, encoding="utf-8")
+    (tmp_path / "bin/snakemake").chmod(0o755)
+    (tmp_path / "new/sweep.yaml").write_text(SWEEP, encoding="utf-8")
+    (tmp_path / "new/my_softmax.py").touch()
+    # the recipe puts softmax-bench's own Python first; here there may be none
+    measure = step("snakemake").replace("$PWD/softmax-bench/.venv/bin", "$PWD/bin")
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    subprocess.run(["bash", "-ec", measure], cwd=tmp_path, check=True, env={"PATH": path})
+    old, new = (
+        yaml.safe_load((tmp_path / name / "measured.yaml").read_text(encoding="utf-8"))
+        for name in ("old", "new")
+    )
+    assert new == yaml.safe_load(SWEEP)
+    assert old == new | {"kernel_files": [], "variants": ["torch_softmax"]}

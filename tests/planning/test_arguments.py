@@ -18,7 +18,7 @@ BROKEN = "sweep: a\nshapes: [{M: 4\n"
         ("--configfile sweeps/smok.yaml", "sweeps/smok.yaml: No such file or directory"),
         ("--configfile=none.yaml", "--configfile none.yaml: No such file"),
         ("--configfiles sweeps/smoke.yaml none.yaml -n", "none.yaml: No such file"),
-        ("--configfile {broken}", "broken.yaml: it is no YAML: .* line 3"),
+        ("--configfile {broken}", "broken.yaml: it is not valid YAML: .* line 3"),
         ("sweeps/smoke.yaml", "no target of Snakemake; .* --configfile sweeps/smoke.yaml"),
         ("rows -n sweeps/smoke.yaml", "sweeps/smoke.yaml is no target"),
         ("--configfile {text}", "text.yaml: it must have keys and values"),
@@ -53,4 +53,4 @@ def test_other_arguments_are_snakemake_s(words):
 def test_the_defaults_are_checked_too(tmp_path, monkeypatch):
     (tmp_path / "config.yaml").write_text(BROKEN)
     monkeypatch.chdir(tmp_path)
-    assert re.match(r"config\.yaml: it is no YAML: .* line 3", arguments.fault_of([]))
+    assert re.match(r"config\.yaml: it is not valid YAML: .* line 3", arguments.fault_of([]))

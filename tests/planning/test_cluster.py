@@ -77,7 +77,7 @@ BROKEN = [b"a: {b: [c", b"\xff\xfe\0", b"- a100\n", b"a100: [1]\n", b"a100: 5", 
 def test_a_table_that_is_none_is_named(content, tmp_path):
     file = tmp_path / "gpus.yaml"
     file.write_bytes(content)
-    words = "no YAML|a table|lacks 'points'|names no GPU"
+    words = "not valid YAML|a table|lacks 'points'|names no GPU"
     with pytest.raises(ConfigError, match=rf"gpus\.yaml: .*({words})"):
         cluster.table(file)
 
