@@ -83,15 +83,15 @@ def _message(error) -> str:
         "minItems": "the list is empty; name at least one",
         "minimum": f"must be at least {error.validator_value}",
         "maximum": f"must be at most {error.validator_value}",
-        "maxLength": f"at most {error.validator_value} letters, as names of files have it",
+        "maxLength": f"at most {error.validator_value} characters"
+        + (" (it is part of file names)" if "pattern" in error.schema else ""),
         "exclusiveMinimum": f"must be above {error.validator_value}",
         "pattern": "only lower-case letters, digits"
         + (" and underscores" if "_" in str(error.validator_value) else ""),
         "type": error.schema.get("title") or TYPES.get(error.validator_value),
     }.get(error.validator, error.message)
     if isinstance(value, str) and value.isdecimal():
-        rule += "; --config gives text inside of lists and tables, so write them into a file for "
-        rule += "--configfile"
+        rule += "; `--config` passes numbers in lists as strings; use --configfile"
         if error.path[0] == "shapes":
             rule += ", or give one matrix as shape=4096x128256"
     return f"  {where} = {value!r}: {rule}"

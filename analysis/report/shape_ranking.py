@@ -121,17 +121,13 @@ def _eager_conclusion(timed: pd.DataFrame) -> list[str]:
     if math.isnan(first["eager_us"]):
         return []
     if first["eager_us"] <= first["time_us"]:
-        return [
-            f"called eagerly: bound by the GPU, so {first['variant']} takes its time in a graph"
-        ]
+        return [f"eager calls are GPU-bound: {first['variant']} takes as long as in a graph"]
     own, torch = (md.number(first[name], 3) for name in ("eager_us", "torch_eager_us"))
-    line = (
-        f"called eagerly: bound by the host, {own} µs a call of {first['variant']} and {torch} of"
-    )
-    line += f" {first['baseline']}"
+    line = f"eager calls are host-bound: {first['variant']} takes {own} µs per call, "
+    line += f"{first['baseline']} {torch}"
     quickest = timed.loc[timed["eager_us"].idxmin()]
     if quickest["variant"] not in (first["variant"], first["baseline"]):
-        line += f"; {quickest['variant']} takes least, {md.number(quickest['eager_us'], 3)}"
+        line += f"; {quickest['variant']} is the fastest, {md.number(quickest['eager_us'], 3)}"
     return [line]
 
 

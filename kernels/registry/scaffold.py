@@ -21,7 +21,7 @@ def write(name: str, language: str, output: Path | None = None) -> list[Path]:
     may have, and for a path that cannot be written.
     """
     if why := _why_refused(name):
-        raise KernelFileError(f"name {name!r}: {why}; choose another, my_softmax say")
+        raise KernelFileError(f"name {name!r}: {why}; choose another name, e.g. my_softmax")
     path = output or CONTRIBUTED / f"{name}.py"
     if path.name != f"{name}.py":
         raise KernelFileError(
