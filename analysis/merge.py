@@ -2,9 +2,7 @@
 
 import re
 import sys
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
-from operator import itemgetter
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import kernels
@@ -64,11 +62,14 @@ def collected_rows(
 ) -> list[Row]:
     """Return the rows of `merged` and `recorded` files, with the columns of measurements.csv.
 
-    `mark_ranked` decides which rows rank. `stale` is true for a recorded row of other code than the
-    current one: a measured row lies under the fingerprint of the current code. Rows are sorted by
-    sweep and identity. Raises InputError for broken merged rows and for duplicate rows. A recorded
-    table that cannot be read is named on standard error and left out: it must not cost the report.
+    `eligibility.mark_ranked` decides which rows rank. `stale` is true for a recorded row of other
+    code than the current one: a measured row lies under the fingerprint of the current code. Rows
+    are sorted by sweep and identity. Raises InputError for broken merged rows and for duplicate
+    rows. A recorded table that cannot be read is named on standard error and left out: it must not
+    cost the report.
     """
+    from analysis.eligibility import mark_ranked  # merging itself does not wait for pandas
+
     entries = [(row, path) for path in merged for row in row_files.read_rows(path, None)]
     for path in recorded:
         try:
@@ -77,7 +78,7 @@ def collected_rows(
             if not path.exists():
                 raise
             print(f"warning: left out: {error}", file=sys.stderr)
-    lines = mark_ranked((row for row, _ in entries), unranked)
+    lines = mark_ranked((row for row, _ in entries), unranked).to_dict("records")
     for row in lines:
         row["stale"] = str(row["origin"] == "recorded" and bool(changed_hashes(row))).lower()
     return _sorted(zip(lines, (path for _, path in entries), strict=True))
@@ -112,85 +113,6 @@ def left_out(recorded: Iterable[Path], kept: Collection[tuple[str, str]]) -> lis
             except InputError as error:
                 reasons.append(f"left out: {error}")
     return reasons
-
-
-def mark_ranked(table: Iterable[Row], unranked: Collection[str] = schema.UNRANKED) -> list[Row]:
-    """Return rows with schema.RANKING_COLUMNS; `table`: rows with schema.SOURCE_COLUMNS.
-
-    A row ranks unless it has one of the flags `unranked`. Of a matrix the environment with the most
-    rows ranks (schema.ENVIRONMENT), because speed-ups over two versions of torch say nothing about
-    each other. Of a variant in it the newest code ranks.
-
-    Of the boards of a matrix only the one with most rows ranks; of equal boards, the one with most
-    rows of the sweep. Boards of one model differ: at 1024x131072 torch takes 523 µs on one H200 and
-    540 µs on another, and the copy takes the same.
-    """
-    table = [row | {"ranked": "true", "unranked_by": "", "stale": "false"} for row in table]
-    for row in table:
-        if excluding := [flag for flag in row["flags"].split() if flag in unranked]:
-            row |= {"ranked": "false", "unranked_by": " ".join(excluding)}
-    matrix = schema.SWEEP_MATRIX
-    rank_usual_only(table, matrix, schema.ENVIRONMENT, schema.OTHER_ENVIRONMENT)
-    rank_newest_only(table, [*matrix, "variant"], schema.CODE, schema.OTHER_CODE)
-    ranked = _ranked(table)
-    of_sweep = Counter((row["sweep"], row["gpu_uuid"]) for row in ranked)
-    counts, matrix_of = defaultdict(Counter), itemgetter(*matrix)
-    for row in ranked:
-        counts[matrix_of(row)][row["gpu_uuid"]] += 1
-    for row in ranked:
-        boards, sweep = counts[matrix_of(row)], row["sweep"]
-        board = max(boards, key=lambda uuid: (boards[uuid], of_sweep[sweep, uuid], uuid))
-        if row["gpu_uuid"] != board:
-            row |= {"ranked": "false", "unranked_by": schema.OTHER_BOARD}
-    return table
-
-
-def _ranked(table: Iterable[Row]) -> list[Row]:
-    return [row for row in table if row["ranked"] == "true" and row["status"] == "ok"]
-
-
-def rank_newest_only(
-    table: Iterable[Row], key: Sequence[str], columns: Sequence[str], reason: str
-) -> None:
-    """Exclude the ranked rows whose `columns` are not the newest of their `key`.
-
-    Of values that are equally new, those of most rows count.
-    """
-    _keep(table, key, columns, reason, lambda started: (max(started), len(started)))
-
-
-def rank_usual_only(
-    table: Iterable[Row], key: Sequence[str], columns: Sequence[str], reason: str
-) -> None:
-    """Exclude the ranked rows whose `columns` are not those of most rows of their `key`.
-
-    Of values that as many rows have, the newest count.
-    """
-    _keep(table, key, columns, reason, lambda started: (len(started), max(started)))
-
-
-def _keep(
-    table: Iterable[Row],
-    key: Sequence[str],
-    columns: Sequence[str],
-    reason: str,
-    weight: Callable[[list[str]], tuple],
-) -> None:
-    """Exclude the ranked rows of a `key` but those whose `columns` have the largest weight.
-
-    `weight` takes the times at which the rows of equal columns started.
-    """
-    key_of, values_of = itemgetter(*key), itemgetter(*columns)
-    started = defaultdict(lambda: defaultdict(list))  # key -> values -> when their rows started
-    for row in _ranked(table):
-        started[key_of(row)][values_of(row)].append(row["started_at"])
-    kept = {
-        of_key: max(by_values, key=lambda values, times=by_values: weight(times[values]))
-        for of_key, by_values in started.items()
-    }
-    for row in _ranked(table):
-        if values_of(row) != kept[key_of(row)]:
-            row |= {"ranked": "false", "unranked_by": reason}
 
 
 def changed_hashes(row: Row) -> list[str]:

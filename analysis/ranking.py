@@ -8,17 +8,9 @@ import numpy as np
 import pandas as pd
 
 import kernels
-from analysis import frame, palette, stats
+from analysis import eligibility, frame, palette, stats
 from analysis.frame import different_words, is_baseline, is_ranked
-from analysis.schema import (
-    CODE,
-    CONTEST,
-    ENVIRONMENT,
-    OTHER_CODE,
-    OTHER_ENVIRONMENT,
-    SIZE,
-    SWEEP_MATRIX,
-)
+from analysis.schema import CONTEST, SIZE, SWEEP_MATRIX
 from analysis.stats import eager
 
 RANK_COLUMNS = ["rank", "in_best_set", "behind_best", "behind_low", "behind_high", "competitors"]
@@ -106,35 +98,9 @@ def _with_reasons(table: pd.DataFrame) -> pd.DataFrame:
     """
     wrong = table["status"] == "incorrect"
     wrong = wrong.groupby([table[name] for name in (*SIZE, "variant")]).transform("any")
-    table = _excluding(table, wrong, WRONG_ELSEWHERE)
-    for key, columns, order, reason in (
-        (SIZE, ENVIRONMENT, ["processes", "started_at"], OTHER_ENVIRONMENT),
-        ([*SIZE, "variant"], CODE, ["started_at", "processes"], OTHER_CODE),
-    ):
-        table = _excluding(table, ~_is_kept(table, key, [*columns], order), reason)
-    return table
-
-
-def _is_kept(
-    table: pd.DataFrame, key: list[str], columns: list[str], order: list[str]
-) -> pd.Series:
-    """Return the mask of the lines whose `columns` are those that their `key` keeps.
-
-    These are the last by `order`: by the processes of lines that rank, and by the newest of them.
-    """
-    values = table.groupby(columns, dropna=False).ngroup().rename("values")
-    ranked = table.assign(values=values)[is_ranked(table, any_board=True)]
-    weights = ranked.groupby([*key, "values"]).agg({"processes": "sum", "started_at": "max"})
-    kept = weights.reset_index().sort_values(order).drop_duplicates(key, keep="last")
-    return values == table[key].merge(kept, how="left", on=key)["values"].set_axis(table.index)
-
-
-def _excluding(table: pd.DataFrame, excluded: pd.Series, reason: str) -> pd.DataFrame:
-    excluded &= is_ranked(table, any_board=True)
-    return table.assign(
-        ranked=table["ranked"].mask(excluded, "false"),
-        unranked_by=table["unranked_by"].mask(excluded, reason),
-    )
+    table = eligibility.exclude(table, wrong, WRONG_ELSEWHERE)
+    table = eligibility.rank_usual_environment(table, SIZE)
+    return eligibility.rank_newest_code(table, [*SIZE, "variant"])
 
 
 def _with_best_sets(places: pd.DataFrame) -> pd.DataFrame:

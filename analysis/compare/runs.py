@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from analysis import InputError, row_files, schema
+from analysis.eligibility import mark_ranked, rank_newest_code
 from analysis.frame import from_rows
-from analysis.merge import mark_ranked, rank_newest_only
 
 # A folder of rows has rows of several values of these, of which a run takes one.
 BESIDE = ("seed", "blocks", "fingerprint")
@@ -22,8 +22,8 @@ def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.Data
     """Return the rows of a folder of row files, of measurements.csv, or of a recorded table.
 
     Of measurements.csv only the measured rows count, because two runs share the recorded ones.
-    merge.mark_ranked decides anew which rows rank, so that both runs follow one rule. Of a variant
-    the rows of its newest code rank, as after a run that was interrupted.
+    eligibility.mark_ranked decides anew which rows rank, so that both runs follow one rule. Of a
+    variant the rows of its newest code rank, as after a run that was interrupted.
     Raises InputError, naming the file, when there is nothing to read, a file is broken, or a row
     comes twice.
     """
@@ -48,9 +48,8 @@ def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.Data
     row_files.refuse_duplicates(zip(keyed, (file for _, file in entries), strict=True))
     # Both runs get one name of the sweep: together their controls give the spread of a board.
     run = [row | dict.fromkeys(schema.SOURCE_COLUMNS, "") for row in _newest_rows(entries)]
-    run = mark_ranked(run, unranked)
-    rank_newest_only(run, ["gpu", "op", "variant"], ("kernel_sha256",), schema.OTHER_CODE)
-    return from_rows(run)
+    table = mark_ranked(run, unranked)
+    return from_rows(rank_newest_code(table, ["gpu", "op", "variant"], ["kernel_sha256"]))
 
 
 def _newest_rows(entries: list[tuple[row_files.Row, Path]]) -> list[row_files.Row]:

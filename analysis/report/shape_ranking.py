@@ -8,8 +8,8 @@ import pandas as pd
 
 from analysis import frame, ranking, row_files, schema
 from analysis import markdown as md
+from analysis.eligibility import mark_ranked
 from analysis.frame import is_baseline
-from analysis.merge import mark_ranked
 from analysis.report.special_rows import SEPARATOR, WRONG
 from measure.status import RIGHT
 

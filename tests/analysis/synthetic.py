@@ -7,7 +7,7 @@ from pathlib import Path
 
 import kernels
 from analysis import frame, ranking, row_files, schema
-from analysis.merge import mark_ranked
+from analysis.eligibility import mark_ranked
 from measure import fingerprint
 from measure.row import SCHEMA_VERSION
 

@@ -250,11 +250,12 @@ def test_rows_of_another_seed_or_fingerprint_do_not_count(change, tmp_path, comp
     assert set(loaded["seed"]) == {3407}
 
 
-def test_a_run_that_was_interrupted_has_not_passed(compare):
-    """Its points of an older code are named, and do not count."""
+@pytest.mark.parametrize("board", [{}, {"gpu_uuid": "GPU-2"}])
+def test_a_run_that_was_interrupted_has_not_passed(board, compare):
+    """Its points of an older code are named, and do not count, on whichever board the newer ran."""
     old, new = rows(1, variants=MINE), rows(2, variants=MINE)
-    new[0] |= EDITED | {"started_at": "2026-11-21T10:00:00Z"}  # mine_0 at the first size
-    code, out, _ = compare(old, new)
+    new[0] |= EDITED | {"started_at": "2026-11-21T10:00:00Z"} | board  # mine_0 at the first size
+    code, out, _ = compare(old, new, "--allow")
     assert code == exit_codes.BROKE
     assert "2 points of an older code, so finish the run" in out.splitlines()[0]
     assert out.count("not ranked in NEW: other_code") == len(SIZES) - 1

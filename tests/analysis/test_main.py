@@ -4,7 +4,7 @@ import pytest
 
 from analysis import __main__ as cli
 from analysis import exit_codes, schema
-from analysis.merge import mark_ranked
+from analysis.eligibility import mark_ranked
 from measure import ROOT
 from tests import processes
 from tests.analysis import synthetic
@@ -28,8 +28,8 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     tmp_path, monkeypatch, capsys, command, complaint
 ):
     monkeypatch.chdir(tmp_path)
-    (collected,) = mark_ranked([{"sweep": "s", "origin": "measured"} | synthetic.row()])
-    synthetic.write_csv(tmp_path / "all.csv", [collected], schema.COLLECTED)
+    collected = mark_ranked([{"sweep": "s", "origin": "measured"} | synthetic.row()])
+    synthetic.write_csv(tmp_path / "all.csv", collected.to_dict("records"), schema.COLLECTED)
     (tmp_path / "bad.csv").write_text("one,two\n1,2\n", encoding="utf-8")
     before = sorted(tmp_path.rglob("*"))
     assert cli.main(command.split()) == exit_codes.BAD_INPUT
