@@ -11,7 +11,8 @@ from analysis import schema
 from analysis.frame import is_ranked
 from analysis.row_files import Row
 
-# Columns that sort what a key may keep, of which it keeps the last -> how those of lines are one.
+# What decides between the values of a key: column -> its aggregate over the lines of a value. The
+# first column counts most, and the largest wins.
 MOST = {"processes": "sum", "started_at": "max"}
 NEWEST = {"started_at": "max", "processes": "sum"}
 MOST_OF_SWEEP = {"processes": "sum", "of_sweep": "max"}

@@ -153,6 +153,38 @@ def over_sweeps(table: pd.DataFrame) -> pd.DataFrame:
     return merged.assign(**words).reset_index()
 
 
+def leads(sizes: pd.DataFrame, kernel: str, torch: bool = True) -> pd.DataFrame:
+    """Return the lead of `kernel` over its best rival: a line for each SIZE, where it has one.
+
+    `lead` is how many times as fast as `rival`, the fastest other variant, it is. `tie`: both are
+    in the best set. `torch`: torch is a rival, too. It needs no line, because every process times
+    it beside its variant; without one, it ties with what is within stats.TIE. `sizes`: of
+    `over_sweeps`.
+    """
+    own, rivals = (sizes[mask] for mask in (sizes["variant"] == kernel, sizes["variant"] != kernel))
+    if torch:
+        timed = pd.MultiIndex.from_frame(sizes.loc[is_baseline(sizes), SIZE])
+        beside = own[~pd.MultiIndex.from_frame(own[SIZE]).isin(timed)]
+        near = beside["speedup"].between(1 / (1 + stats.TIE), 1 + stats.TIE)
+        beside = beside.assign(
+            variant=beside["baseline"],
+            behind_best=beside["behind_best"] * beside["speedup"],
+            in_best_set=beside["in_best_set"] & near,
+        )
+        rivals = pd.concat([rivals, beside])
+    else:
+        rivals = rivals[~is_baseline(rivals)]
+    best = rivals.sort_values("behind_best", kind="stable").drop_duplicates(SIZE)
+    pairs = own.merge(best, on=SIZE, suffixes=("", "_of_rival")).set_index(SIZE).sort_index()
+    return pd.DataFrame(
+        {
+            "lead": pairs["behind_best_of_rival"] / pairs["behind_best"],
+            "rival": pairs["variant_of_rival"],
+            "tie": pairs["in_best_set"] & pairs["in_best_set_of_rival"],
+        }
+    )
+
+
 def _rank(rows: pd.DataFrame, between: float = 0.0) -> dict[str, tuple]:
     """Return the values of PLACE for each variant of `rows`, which have one size.
 

@@ -177,17 +177,15 @@ def _logits(ranks: pd.DataFrame) -> str | None:
         f"{'wrong, too; ' if OURS_OF_LOGITS in wrong else 'right; '}at the "
         f"{counted(len(ours), 'point')} measured on an {gpu.upper()} it is "
         f"{_span(ours['speedup'])} times as fast as torch functions composed in float32"
-        f"{_over_rivals(sizes, ours)}."
+        f"{_over_rivals(sizes)}."
     )
 
 
-def _over_rivals(sizes: pd.DataFrame, ours: pd.DataFrame) -> str:
-    """Return how many times as fast as the best other kernel `ours` is; "" without another one."""
-    rivals = sizes[~sizes["variant"].isin([OURS_OF_LOGITS, *sizes["baseline"]])]
-    own = ours.set_index(SIZE)["time_us"]
+def _over_rivals(sizes: pd.DataFrame) -> str:
+    """Return how many times as fast as the best other kernel ours is; "" without another one."""
+    right = sizes[(sizes[WRONG] == "") | (sizes["variant"] == OURS_OF_LOGITS)]
     leads, of_right = (
-        (part.groupby(SIZE)["time_us"].min() / own).dropna()
-        for part in (rivals, rivals[rivals[WRONG] == ""])
+        ranking.leads(part, OURS_OF_LOGITS, torch=False)["lead"] for part in (sizes, right)
     )
     if leads.empty:
         return ""

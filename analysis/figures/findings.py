@@ -157,23 +157,23 @@ def profile(behind: pd.DataFrame, near: float, baselines: Collection[str]) -> st
     return f"{first} is {place}, {second} at {percent(shares[second])}{reason}"
 
 
-def lead(leads: pd.Series, variant: str) -> str:
-    """Say where `variant` leads its best rival; `leads`: its speed over the rival's, no NaN."""
+def lead(leads: pd.DataFrame, variant: str) -> str:
+    """Say where `variant` leads its best rival; `leads`: of `ranking.leads`."""
     if leads.empty:
         return f"{variant} was timed beside torch alone"
-    sizes, lost = len(leads), int((leads < 1 / NEAR).sum())
-    behind = _longer(1 / leads.min())
-    if lost == sizes:
-        return f"{variant} loses at {_all(sizes)} with a rival, and takes up to {behind}"
-    if lost:
+    sizes, ties = len(leads), int(leads["tie"].sum())
+    losses = leads.loc[~leads["tie"] & (leads["lead"] < 1), "lead"]
+    if losses.empty:
         return (
-            f"{variant} leads or ties at {sizes - lost} of {sizes} sizes with a rival; "
-            f"elsewhere it takes up to {behind}"
+            f"{variant} loses nowhere: of {counted(sizes, 'size')} with a rival "
+            f"it leads at {sizes - ties} and ties at {ties}"
         )
-    ahead = int((leads > NEAR).sum())
+    behind = _longer(1 / losses.min())
+    if len(losses) == sizes:
+        return f"{variant} loses at {_all(sizes)} with a rival, and takes up to {behind}"
     return (
-        f"{variant} loses nowhere: of {counted(sizes, 'size')} with a rival "
-        f"it leads at {ahead} and ties at {sizes - ahead}"
+        f"{variant} leads or ties at {sizes - len(losses)} of {sizes} sizes with a rival; "
+        f"elsewhere it takes up to {behind}"
     )
 
 

@@ -73,14 +73,18 @@ def draw_grid(selection: Selection) -> Figure:
     """Draw the lead of the usual winner over its best rival, by M and N, of one operation.
 
     Sizes within BIN doublings share a cell, which has the least of their leads. A hatched cell has
-    no rival besides torch. A white cell was not measured.
+    no winner, because no rival besides torch was timed, or not the usual winner of its GPU. A white
+    cell was not measured.
     """
     sizes = ranking.over_sweeps(selection.own) if len(selection.own) else selection.own
     if sizes.empty:
         return style.nothing(selection, "Lead over the best rival")
-    variant, leads = lead(sizes)
-    if not variant:
+    wins = sizes.loc[(sizes["rank"] == 1) & ~is_baseline(sizes), "variant"].value_counts()
+    if wins.empty:
         return style.nothing(selection, "Lead over torch", "no kernel beats it at any size")
+    variant = min(wins.index, key=lambda name: (-wins[name], palette.order(name)))
+    raced = ranking.leads(sizes[sizes["no_winner"] == ""], variant)
+    leads = sizes.loc[sizes["variant"] == variant, SIZE].merge(raced, how="left", on=SIZE)
     leads["panel"] = leads["gpu"].map(
         sizes.groupby("gpu")["gpu_name"].first().map(style.short_name)
     )
@@ -108,34 +112,15 @@ def draw_grid(selection: Selection) -> Figure:
     grid[0, 0].invert_yaxis()
     for band in grid:
         _colour_bar(band[-1], NARROW)
-    finding = findings.lead(leads["lead"].dropna(), variant)
+    finding = findings.lead(raced, variant)
     about = (
         f"Lowest speed-up of {variant} over its best rival, torch included, in each cell; "
-        "hatched: no rival but torch; white: not measured"
+        "a tie: not significantly more than 1 % slower; hatched: no winner, for lack of a rival; "
+        "white: not measured"
     )
     facts = style.facts(selection._replace(rows=selection.own))
     height = len(gpus) * 0.19 * len(lines) + 0.4 * (len(gpus) - 1)
     return style.finish(figure, height, finding, about, facts, (0.6, 0.6), (0.15, 0.45))
-
-
-def lead(sizes: pd.DataFrame) -> tuple[str, pd.DataFrame]:
-    """Return the variant that is most often the fastest, and its `lead` at each of its sizes.
-
-    The variant is "" if torch is the fastest everywhere.
-
-    The lead is its speed over that of the fastest other variant, NaN where torch is the only one.
-    `sizes`: of ranking.over_sweeps.
-    """
-    torch = is_baseline(sizes)
-    wins = sizes.loc[(sizes["rank"] == 1) & ~torch, "variant"].value_counts()
-    variant = min(wins.index, key=lambda name: (-wins[name], palette.order(name)), default="")
-    rivals = sizes[sizes["variant"] != variant]
-    has_rival = sizes[~torch & (sizes["variant"] != variant)].groupby(SIZE).size() > 0
-    fastest = rivals.groupby(SIZE)["speedup"].max().clip(lower=1)
-    own = sizes[sizes["variant"] == variant].set_index(SIZE)
-    ratio = own["speedup"] / fastest.reindex(own.index)
-    leads = ratio.where(has_rival.reindex(own.index, fill_value=False))
-    return variant, leads.rename("lead").reset_index()
 
 
 def _line_names(table: pd.DataFrame, columns: list[str]) -> pd.Series:

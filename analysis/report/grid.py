@@ -3,13 +3,12 @@
 A line has the M from one power of four up to the next, and a column the N.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from analysis import palette, stats
+from analysis import palette, ranking, stats
 from analysis.schema import CONTEST
 
 LEVELS = (1.05, 1.2, 1.5)  # leads from which a cell is one shade darker
@@ -87,28 +86,16 @@ def _cell(sizes: pd.DataFrame) -> Cell:
         return Cell("", "", "alone", example, f"{where}: {reason}")
     wins = raced.loc[raced["in_best_set"], "variant"].value_counts()
     kernel = min(wins.index, key=lambda name: (-wins[name], palette.order(name)))
-    leads = list(_leads(raced, kernel))
-    lead = float(np.exp(np.log([ratio for ratio, _, _ in leads]).mean()))
-    tied = 2 * sum(tie for _, tie, _ in leads) >= len(leads) or lead < 1 + stats.TIE
+    leads = ranking.leads(raced, kernel)
+    lead = float(np.exp(np.log(leads["lead"]).mean()))
+    tied = 2 * leads["tie"].sum() >= len(leads) or lead < 1 + stats.TIE
     shade = "tie" if tied else f"lead{sum(lead >= level for level in LEVELS)}"
     text = f"{lead:.2f}" if lead < 10 else f"{lead:.0f}"
-    rivals = ", ".join(dict.fromkeys(rival for _, _, rival in leads))
+    rivals = ", ".join(leads["rival"].unique())
     summary = f"{where}: {kernel} is {text} times as fast as the next ({rivals})"
     if tied:
         text, summary = "tie", f"{where}: {kernel} ties with {rivals}"
     return Cell(kernel, text, shade, example, summary)
-
-
-def _leads(sizes: pd.DataFrame, kernel: str) -> Iterator[tuple[float, bool, str]]:
-    """Yield for each size with a time of `kernel` its lead, whether it is a tie, and the rival."""
-    for _, size in sizes.sort_values("rank").groupby(["M", "N"]):
-        own, rivals = (
-            size[mask] for mask in (size["variant"] == kernel, size["variant"] != kernel)
-        )
-        if len(own) and len(rivals):
-            first, rival = own.iloc[0], rivals.iloc[0]
-            tie = bool(first["in_best_set"] and rival["in_best_set"])
-            yield rival["behind_best"] / first["behind_best"], tie, rival["variant"]
 
 
 def as_table(grid: Grid) -> pd.DataFrame:

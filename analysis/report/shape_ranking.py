@@ -9,7 +9,6 @@ import pandas as pd
 from analysis import frame, ranking, row_files, schema
 from analysis import markdown as md
 from analysis.eligibility import mark_ranked
-from analysis.frame import is_baseline
 from analysis.report.special_rows import SEPARATOR, WRONG
 from measure.status import RIGHT
 
@@ -75,7 +74,7 @@ def verdict(table: pd.DataFrame, kernel: str, unmeasured: Mapping[str, str]) -> 
     row = table[table["variant"] == kernel].iloc[0].to_dict()
     if math.isnan(row["rank"]):
         return f"{kernel}: not timed, {check_of(row)}"
-    parts = [f"{md.percent(row['of_limit'])} of the limit", _against_rival(table, row)]
+    parts = [f"{md.percent(row['of_limit'])} of the limit", _against_rival(table, kernel)]
     wrong = wrong_on(row)
     parts += [f"wrong on {wrong}" if wrong else "right everywhere"]
     missing = f"; not timed: {md.listed([*unmeasured])}" if unmeasured else ""
@@ -93,18 +92,17 @@ def wrong_on(row: Mapping) -> str:
     return row[WRONG].replace(SEPARATOR, ", ")
 
 
-def _against_rival(table: pd.DataFrame, row: Mapping) -> str:
+def _against_rival(table: pd.DataFrame, kernel: str) -> str:
     """Return the time over that of the fastest other kernel, which is torch only if all else is."""
-    ranked = table[table["rank"].notna() & (table["variant"] != row["variant"])]
-    rivals = ranked[~is_baseline(ranked)]
-    alone = "" if len(rivals) else " (no other kernel was timed)"
-    rivals = (rivals if len(rivals) else ranked).sort_values("rank")
-    if rivals.empty:
+    timed, alone = table[table["rank"].notna()], ""
+    leads = ranking.leads(timed, kernel, torch=False)
+    if leads.empty:
+        leads, alone = ranking.leads(timed, kernel), " (no other kernel was timed)"
+    if leads.empty:
         return "no other kernel was timed"
-    rival = rivals.iloc[0]
-    tie = " (a tie)" if row["in_best_set"] and rival["in_best_set"] else ""
-    ratio = rival["speedup"] / row["speedup"]
-    return f"{ratio:.2f} times the time of {rival['variant']}{tie}{alone}"
+    lead, rival, is_tie = leads.iloc[0]
+    tie = " (a tie)" if is_tie else ""
+    return f"{1 / lead:.2f} times the time of {rival}{tie}{alone}"
 
 
 def _conclusion(timed: pd.DataFrame) -> str:

@@ -167,3 +167,18 @@ def test_variants_of_one_matrix_are_compared_within_it():
     behind = over_two_sweeps({"a": 1.5, "b": 1.44}, {"a": 1.65, "b": 1.584}).loc["b"]
     assert behind["behind_best"] == pytest.approx(1.5 / 1.44, rel=1e-3)
     assert behind["behind_high"] - behind["behind_low"] < 0.03
+
+
+def test_a_lead_is_over_the_fastest_other_variant_and_torch_needs_no_row_to_be_it():
+    speeds = [(1.3, 0.9), (1.005, 0.9), (1.32, 1.2), (1.2, 1.203)]
+    rows = with_speedups({"b": 2.0}, [2**20])
+    for n, (a, b) in enumerate(speeds, start=65536):
+        rows += with_speedups({"a": a, "b": b}, [n])
+    sizes = ranking.over_sweeps(ranked(rows))
+    leads = ranking.leads(sizes, "a")
+    assert leads["lead"].tolist() == pytest.approx([1.3, 1.005, 1.1, 1.2 / 1.203])
+    assert leads["rival"].tolist() == ["torch_softmax", "torch_softmax", "b", "b"]
+    assert leads["tie"].tolist() == [False, True, False, True]
+    over_kernels = ranking.leads(sizes, "a", torch=False)
+    assert over_kernels["rival"].tolist() == ["b"] * 4
+    assert over_kernels["lead"].iloc[0] == pytest.approx(1.3 / 0.9)
