@@ -4,13 +4,15 @@ Each shows rows of one GPU, in float32, and its title is computed from them. `py
 draw` writes them to docs/figures/why/.
 """
 
+from collections.abc import Mapping
+
 import pandas as pd
 import seaborn as sns
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis import palette, schema
+from analysis import eligibility, frame, merge, palette
 from analysis.figures import labels, style
 from analysis.markdown import number, percent
 from measure import ROOT
@@ -40,9 +42,9 @@ PANEL = 2.6  # inches
 
 def recorded_rows(gpu: str, sweep: str) -> pd.DataFrame:
     """Return the rows of a recorded sweep that rank, in float32: medians over replicates."""
-    rows = pd.read_csv(ROOT / f"data/recorded/{gpu}/{sweep}.csv")
-    ranks = rows["flags"].fillna("").str.split().map(set(schema.UNRANKED).isdisjoint)
-    rows = rows[(rows["status"] == "ok") & (rows["dtype"] == "float32") & ranks]
+    recorded = merge.recorded_rows(ROOT / f"data/recorded/{gpu}/{sweep}.csv")
+    rows = frame.from_rows(eligibility.mark_ranked(recorded))
+    rows = rows[frame.is_ranked(rows, any_board=True) & (rows["dtype"] == "float32")]
     values = rows.select_dtypes("number").columns.difference(["M", "N"])
     merged = rows.groupby(["M", "N", "variant"])[[*values]].median().reset_index()
     return merged.assign(copies=1 / merged["of_copy"], gpu_name=rows["gpu_name"].iloc[0])
@@ -87,10 +89,11 @@ def spills() -> Figure:
     rows = recorded_rows("h100", "online_softmax")
     fused = line(rows, "triton_fused")
     figure, (above, below) = plt.subplots(2, sharex=True)
-    names = ["triton_fused", "triton_online", "frontier"]
-    _lines(above, rows, names, 100)
+    ends = _lines(
+        above, rows, {name: name for name in ("triton_fused", "triton_online", "frontier")}
+    )
     above.set_ylabel("% of a copy")
-    colour = palette.styles(names)["triton_fused"].colour
+    colour = palette.styles(["triton_fused"])["triton_fused"].colour
     below.bar(range(len(fused)), fused["spilled_bytes"], color=colour, width=0.6)
     below.set_ylabel("spilled B/thread")
     below.set_xticks(range(len(fused)), [style.size_label(n) for n in fused.index])
@@ -101,7 +104,7 @@ def spills() -> Figure:
         f"triton_fused falls from {percent(loss[first // 2])} of a copy to "
         f"{percent(loss[LONGEST])} once a row no longer fits in registers"
     )
-    return _finished(figure, rows, title, "M = 1024", ends=(above, rows, names, 100))
+    return _finished(figure, rows, title, "M = 1024", ends=(above, ends))
 
 
 def sawtooth() -> Figure:
@@ -145,9 +148,10 @@ def torch_kernels() -> Figure:
 def clusters() -> Figure:
     """Share of a copy of one block and of a cluster of blocks, over long rows."""
     rows = recorded_rows("h100", "online_softmax").query("N >= 4096")
-    names = ["frontier", "torch_softmax", "triton_fused", "triton_online"]
+    one_block = ("torch_softmax", "triton_fused", "triton_online")
+    names = {name: f"{name}, one block" for name in one_block}
     figure, axes = plt.subplots()
-    _lines(axes, rows, names, 100)
+    ends = _lines(axes, rows, names | {"frontier": "frontier, cluster for long rows"})
     sizes = sorted(rows["N"].unique())
     axes.set_xticks(range(len(sizes)), [style.size_label(int(n)) for n in sizes])
     axes.set(ylim=(0, 105), xlabel="N", ylabel="% of a copy")
@@ -156,8 +160,7 @@ def clusters() -> Figure:
         f"At {style.size_label(LONGEST)} columns one block rereads the row and reaches "
         f"{percent(torch)} of a copy; a cluster keeps it and reaches {percent(ours)}"
     )
-    kinds = dict.fromkeys(names, "one block") | {"frontier": "cluster for long rows"}
-    return _finished(figure, rows, title, "M = 1024", ends=(axes, rows, names, 100), kinds=kinds)
+    return _finished(figure, rows, title, "M = 1024", ends=(axes, ends))
 
 
 def l2() -> Figure:
@@ -183,7 +186,7 @@ def l2() -> Figure:
         f"Walking backwards makes triton_tiled {number(best, 3)} times as fast once the rows in "
         "flight exceed L2"
     )
-    return _finished(figure, rows, title, "M = 1024", named=(axes, ends))
+    return _finished(figure, rows, title, "M = 1024", ends=(axes, ends))
 
 
 def cache_trick(rows: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -221,16 +224,21 @@ def launch() -> Figure:
     torch = line(rows, "torch_softmax")
     waits = torch.index[torch["latency_us"].median() > torch["time_us"]].max()
     title = f"Up to N = {waits} eager calls are bound by the host, even torch's"
-    return _finished(figure, rows, title, "M = 1024", named=(axes, ends))
+    return _finished(figure, rows, title, "M = 1024", ends=(axes, ends))
 
 
-def _lines(axes: Axes, rows: pd.DataFrame, names: list[str], scale: float) -> None:
-    """Draw the share of a copy of some variants over the sizes of `rows`."""
-    sizes = {n: place for place, n in enumerate(sorted(rows["N"].unique()))}
-    for name, look in palette.styles(names).items():
-        row = line(rows, name)
-        x = [sizes[n] for n in row.index]
-        sns.lineplot(x=x, y=scale * row["of_copy"], color=look.colour, marker=look.marker, ax=axes)
+def _lines(axes: Axes, rows: pd.DataFrame, names: Mapping[str, str]) -> list[labels.End]:
+    """Draw the share of a copy of variants over the sizes of `rows`; return the ends of the lines.
+
+    `names`: variant -> what it is called there.
+    """
+    sizes, ends = {n: place for place, n in enumerate(sorted(rows["N"].unique()))}, []
+    for variant, look in palette.styles(names).items():
+        row = line(rows, variant)
+        x, shares = [sizes[n] for n in row.index], 100 * row["of_copy"]
+        sns.lineplot(x=x, y=shares, color=look.colour, marker=look.marker, ax=axes)
+        ends.append(labels.End(names[variant], shares.iloc[-1], look.colour, look.marker))
+    return ends
 
 
 def _finished(
@@ -238,33 +246,22 @@ def _finished(
     rows: pd.DataFrame,
     title: str,
     shape: str,
-    ends: tuple | None = None,
-    named: tuple | None = None,
+    ends: tuple[Axes, list[labels.End]] | None = None,
     left: float = 0.65,
-    kinds: dict[str, str] | None = None,
 ) -> Figure:
     """Add the title, the small print and the names of lines.
 
-    `left`: inches for the labels of y. `kinds`: what stands behind the name of a variant.
+    `ends`: the panel whose lines have names, and these. `left`: inches for the labels of y.
     """
-    if ends:
-        axes, rows_of_lines, names, scale = ends
-        styles = palette.styles(names)
-        last = {name: scale * line(rows_of_lines, name)["of_copy"].iloc[-1] for name in names}
-        shown = {name: f"{name}, {kinds[name]}" if kinds else name for name in names}
-        named = (axes, [
-            labels.End(shown[name], last[name], styles[name].colour, styles[name].marker)
-            for name in names
-        ])  # fmt: skip
     facts = f"{style.short_name(rows['gpu_name'].iloc[0])} · softmax · float32 · {shape}"
-    right = labels.width([end.name for end in named[1]]) if named else 0.15
+    right = labels.width([end.name for end in ends[1]]) if ends else 0.15
     height = PANEL if len(figure.axes) == 1 else PANEL + 0.8
     style.finish(
         figure, height, title, facts=facts, above=0.15, margins=(left, right), gaps=(0.3, 0.2)
     )
-    if named:
+    if ends:
         figure.canvas.draw()
-        labels.write(*named)
+        labels.write(*ends)
     sns.despine(figure)
     return figure
 
