@@ -56,6 +56,8 @@ def parser() -> ArgumentParser:
         f"rows rank (default: {' '.join(schema.UNRANKED)})",
     )  # fmt: skip
 
+    argument = add(_merge, output)
+    argument("--sweep", required=True, help="name of the sweep, for the column `sweep`")
     add(_collect, merged, recorded, unranked, output)
     add(_summary, rows, output)
     add(_claims, rows, published, output)
@@ -109,6 +111,14 @@ def _percent(text: str) -> float:
     if not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a percentage between 0 and 100")
     return value
+
+
+def _merge(options: Namespace) -> str:
+    """merge the rows of the files that standard input names, one a line"""
+    from analysis.merge import merge_rows
+
+    paths = sorted(map(Path, sys.stdin.read().splitlines()))
+    return f"{merge_rows(paths, options.sweep, options.output)} rows to {options.output}"
 
 
 def _collect(options: Namespace) -> str:

@@ -68,7 +68,7 @@ def collected_rows(
     rows. A recorded table that cannot be read is named on standard error and left out: it must not
     cost the report.
     """
-    from analysis.eligibility import mark_ranked  # merging itself does not wait for pandas
+    from analysis.eligibility import mark_ranked  # merging itself needs no pandas
 
     entries = [(row, path) for path in merged for row in row_files.read_rows(path, None)]
     for path in recorded:

@@ -30,15 +30,16 @@ def analysis_sha256(root: Path, modules: tuple[str, ...]) -> str:
     """Return the hash over what modules of analysis/ load; when it changes, a rule runs again.
 
     It covers the code that they import, the templates and tables beside that code, the columns of a
-    row, and the rules themselves. `root` is the project's folder.
+    row, and the rules themselves with their script. `root` is the project's folder.
     """
     folder = root.absolute() / "analysis"
     code = {used for name in modules for used in kernels.loaded_files(folder / f"{name}.py")}
     own = {path.parent for path in code} - {folder}
     data = {p for place in own if place.is_relative_to(folder) for p in place.iterdir()}
     data = {path for path in data if path.suffix in DATA}
-    fixed = {folder / "__main__.py", folder.parent / "measure" / "row.csv"}
-    fixed.add(folder.parent / "workflow" / "rules" / "analysis.smk")
+    workflow = folder.parent / "workflow"
+    rules = {workflow / "rules" / "analysis.smk", workflow / "scripts" / "merge.sh"}
+    fixed = {folder / "__main__.py", folder.parent / "measure" / "row.csv", *rules}
     return kernels.code_sha256(code | data | fixed)
 
 

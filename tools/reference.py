@@ -25,7 +25,7 @@ PROGRAMS = {"measure": measure_parser, "analysis": analysis_parser, "kernels": k
 # The pages leave these kernels out, so that handing one in changes no page.
 CONTRIBUTED = "contributed"
 # Commands of analysis that a person does not call.
-CALLED_BY_RULES = {"collect", "summary", "claims", "figures", "report"}
+CALLED_BY_RULES = {"merge", "collect", "summary", "claims", "figures", "report"}
 
 
 def commands() -> str:

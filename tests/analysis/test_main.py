@@ -1,5 +1,7 @@
 """The command line as a person uses it, from another working directory."""
 
+import io
+
 import pytest
 
 from analysis import __main__ as cli
@@ -13,6 +15,7 @@ PUBLISHED = ROOT / "data/published/sources.yaml"
 
 
 COMPLAINTS = {
+    "merge --sweep s --output out": "bad.csv: wrong header: column gpu is missing",
     "collect --output out bad.csv": "column gpu is missing",
     "collect --output all.csv/out all.csv": "cannot write",
     "collect --recorded none --output out": "none: no such file",
@@ -28,6 +31,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     tmp_path, monkeypatch, capsys, command, complaint
 ):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO("bad.csv\n"))
     collected = mark_ranked([{"sweep": "s", "origin": "measured"} | synthetic.row()])
     synthetic.write_csv(tmp_path / "all.csv", collected.to_dict("records"), schema.COLLECTED)
     (tmp_path / "bad.csv").write_text("one,two\n1,2\n", encoding="utf-8")

@@ -31,6 +31,12 @@ def test_an_edit_of_any_file_of_analysis_runs_a_rule_again():
     assert {path.suffix for path in files} - {".pyc", ".py"} == tables.DATA
 
 
+def test_an_edit_of_a_script_of_the_workflow_runs_its_rule_again(monkeypatch):
+    monkeypatch.setattr(tables.kernels, "code_sha256", frozenset)
+    hashed = tables.analysis_sha256.__wrapped__(ROOT, ("merge",))
+    assert {*(ROOT / "workflow/scripts").iterdir(), ROOT / "analysis/merge.py"} <= hashed
+
+
 def test_planning_needs_neither_torch_nor_pandas():
     program = (
         "import sys; from planning import cluster, machine, points, tables; "

@@ -3,5 +3,5 @@
 # bash, because Snakemake starts a Python script by the path of its interpreter, without quotes.
 set -euo pipefail
 printf '%s\n' "${snakemake_input[@]}" |
-  python3 "${snakemake[scriptdir]}/merge.py" "${snakemake_output[0]}" \
-    "${snakemake_params[sweep]}" > "${snakemake_log[0]}" 2>&1
+  python3 -m analysis merge --sweep "${snakemake_params[sweep]}" \
+    --output "${snakemake_output[0]}" > "${snakemake_log[0]}" 2>&1
