@@ -11,10 +11,7 @@ PROJECT = str(workflow.current_basedir)
 sys.path.insert(0, PROJECT)
 
 
-# the defaults; a config.yaml where the sweep runs (--directory) changes some of them
-configfile: f"{PROJECT}/config.yaml"
-
-
+# where the sweep runs (--directory); common.smk adds the defaults of the keys that it lacks
 if os.path.exists("config.yaml"):
 
     configfile: "config.yaml"

@@ -27,7 +27,8 @@ if set("{}") & set(str(ROOT)):
         "rename the folder, or call Snakemake inside it, without --directory"
     )
 
-# a workflow that uses this one as a module gives only the keys that it changes
+# the defaults: a config.yaml where the sweep runs, and a workflow that uses this one as a module,
+# give only the keys that they change
 defaults = yaml.safe_load(Path(PROJECT, "config.yaml").read_text(encoding="utf-8"))
 update_config(defaults, config)
 config.update(defaults)
