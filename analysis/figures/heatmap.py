@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from analysis import compare, palette, ranking
 from analysis.figures import findings, style
-from analysis.frame import is_baseline, is_ranked, mark
+from analysis.frame import is_baseline, is_ranked, mark, newest_code
 from analysis.panels import Selection, rule_of_m
 from analysis.schema import ITEMSIZE, SIZE
 
@@ -85,11 +85,9 @@ def draw_grid(selection: Selection) -> Figure:
     variant = min(wins.index, key=lambda name: (-wins[name], palette.order(name)))
     raced = ranking.leads(sizes[sizes["no_winner"] == ""], variant)
     leads = sizes.loc[sizes["variant"] == variant, SIZE].merge(raced, how="left", on=SIZE)
-    leads["panel"] = leads["gpu"].map(
-        sizes.groupby("gpu")["gpu_name"].first().map(style.short_name)
-    )
+    titles = style.gpu_titles(sizes)
+    gpus = [gpu for gpu in newest_code(sizes) if gpu in set(leads["gpu"])]
     dtypes = [name for name in ITEMSIZE if name in set(leads["dtype"])]
-    gpus = list(dict.fromkeys(leads["panel"]))
     for name in ("M", "N"):
         leads[name] = BIN * (np.log2(leads[name]) // BIN).astype(int)
     lines, columns = (range(leads[name].min(), leads[name].max() + 1, BIN) for name in ("M", "N"))
@@ -97,14 +95,14 @@ def draw_grid(selection: Selection) -> Figure:
         len(gpus), len(dtypes), sharex=True, sharey=True, squeeze=False, figsize=(style.WIDTH, 5)
     )
     for axes, (gpu, dtype) in zip(grid.flat, [(g, d) for g in gpus for d in dtypes], strict=True):
-        part = leads[(leads["panel"] == gpu) & (leads["dtype"] == dtype)]
+        part = leads[(leads["gpu"] == gpu) & (leads["dtype"] == dtype)]
         cells = part.pivot_table("lead", "M", "N", aggfunc="min").reindex(lines, columns=columns)
         timed = (
             part.assign(timed=1.0).pivot_table("timed", "M", "N").reindex(lines, columns=columns)
         )
         _heat(axes, cells, NARROW, cells.map(_number))
         _hatch(axes, timed.notna() & cells.isna())
-        axes.set(title=f"{gpu}, {dtype}", xlabel="N (columns) from", ylabel="M (rows) from")
+        axes.set(title=f"{titles[gpu]}, {dtype}", xlabel="N (columns) from", ylabel="M (rows) from")
         axes.set_xticks(np.arange(len(columns)) + 0.5, [style.size_label(2**n) for n in columns])
         axes.set_yticks(np.arange(len(lines)) + 0.5, [style.size_label(2**m) for m in lines])
         axes.tick_params(rotation=0)

@@ -63,7 +63,7 @@ def draw_over_n(selection: Selection, value: str) -> Figure:
     one_rule = rows["rule"].nunique() == 1 and not random
     about = _sentence(NAMES[value]) + (f", {main['rule'].iloc[0]}" if one_rule else "")
     lowest = None if is_log else 0
-    return facets.finish(drawn, roofs, finding, about, style.facts(selection), lowest)
+    return facets.finish(drawn, roofs, finding, about, _facts(selection, rows), lowest)
 
 
 def draw_hero(selection: Selection) -> Figure:
@@ -124,7 +124,7 @@ def draw_gain(selection: Selection) -> Figure:
         lost = rows.loc[rows["saved_us"].idxmin()]
         about += f"; {lost['variant']} loses up to {-lost['saved_us']:.0f} µs, beyond the axis"
     finding = findings.gain(rows, names[0])
-    facts = style.facts(selection._replace(rows=selection.own))
+    facts = _facts(selection._replace(rows=selection.own), rows)
     return facets.finish(drawn, {}, finding, about, facts, None)
 
 
@@ -178,16 +178,14 @@ def _sentence(words: str) -> str:
 
 
 def _gpu_titles(rows: pd.DataFrame) -> pd.Series:
-    """Return the name of each row's GPU, with a mark where only some GPUs have rows of older code.
+    """Return the title of each row's GPU."""
+    return rows["gpu"].map(style.gpu_titles(rows))
 
-    Where all have, the small print says it once. GPUs of one name have their short names, too.
-    """
-    own = rows.loc[rows["origin"] != "published", "stale"] == "true"
-    titles = {gpu: style.gpu_title(part, own.all()) for gpu, part in rows.groupby("gpu")}
-    counts = pd.Series(titles).value_counts()
-    return rows["gpu"].map(
-        {gpu: title if counts[title] == 1 else f"{title}, {gpu}" for gpu, title in titles.items()}
-    )
+
+def _facts(selection: Selection, drawn: pd.DataFrame) -> str:
+    """Return the small print about the sizes that are drawn."""
+    sizes = drawn[["M", "N"]].drop_duplicates()
+    return style.facts(selection._replace(rows=selection.rows.merge(sizes)))
 
 
 def _with_ends(rows: pd.DataFrame, value: str) -> pd.DataFrame:
@@ -218,5 +216,7 @@ def _rooflines(rows: pd.DataFrame, value: str) -> pd.DataFrame:
         time = rows["throughput_gbps"] * rows["time_us"] / rate
         y = {"time_us": time, "throughput_gbps": rate, "of_copy": rate / rows["roof_gbps"]}[value]
         median = y.groupby(rows[over]).median().dropna()
+        if name == "few-row limit" and len(median) < 2:
+            continue  # a line needs two points
         parts.append(pd.DataFrame({"name": name, "x": median.index, "y": median.to_numpy()}))
     return pd.concat(parts, ignore_index=True)

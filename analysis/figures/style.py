@@ -141,6 +141,19 @@ def _code(rows: pd.DataFrame) -> str:
     return f"{old} of {len(rows)} points by older code"
 
 
+def gpu_titles(rows: pd.DataFrame) -> dict[str, str]:
+    """Return the title of each GPU, with a mark where only some GPUs have rows of older code.
+
+    Where all have, the small print says it once. GPUs of one name have their short names, too.
+    """
+    own = rows.loc[rows["origin"] != "published", "stale"] == "true"
+    titles = {gpu: gpu_title(part, own.all()) for gpu, part in rows.groupby("gpu")}
+    counts = pd.Series(titles).value_counts()
+    return {
+        gpu: title if counts[title] == 1 else f"{title}, {gpu}" for gpu, title in titles.items()
+    }
+
+
 def gpu_title(rows: pd.DataFrame, all_stale: bool = False) -> str:
     """Return the title of a GPU's panel; older code is marked, unless it measured all panels."""
     name = short_name(rows["gpu_name"].iloc[0])
