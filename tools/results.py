@@ -246,12 +246,15 @@ def gpus(rows: pd.DataFrame) -> str:
         torch = ", ".join(sorted(ok["torch"].str.split("+").str[0].unique()))
         restless = percent(ok["flags"].str.contains("throttled|_drift").mean(), 1)
         stale = percent((part["stale"] == "true").mean(), 1)
+        variants = part[part["op"].isin(rows.loc[rows["variant"] == OURS, "op"])].groupby("sweep")
+        without = [f"`{sweep}`" for sweep, own in variants if OURS not in set(own["variant"])]
         lines.append(
             f"{gpu.upper()}: {len(part)} rows ({counts(part['status'])}) of "
             f"{counted(ok['gpu_uuid'].nunique(), 'board')}, {frame.days(ok)}, torch {torch}, "
             f"replicates: {', '.join([str(replicates.max()), *fewest])}. Missing sweeps: "
             f"{', '.join(f'`{sweep}`' for sweep in lacking(rows, gpu)) or 'none'}. Sweeps in part: "
-            f"{', '.join(_in_part(part)) or 'none'}. Matrices on two boards: "
+            f"{', '.join(_in_part(part)) or 'none'}. Sweeps without `{OURS}`: "
+            f"{', '.join(without) or 'none'}. Matrices on two boards: "
             f"{(boards > 1).sum()} of {len(boards)}. Measured by an older version of the kernels "
             f"or of `measure/`: {stale} of the rows. Throttled, or with clock drift: {restless}."
         )
