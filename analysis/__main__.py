@@ -171,8 +171,8 @@ def _report(options: Namespace) -> str:
 
 
 def _compare(options: Namespace) -> str:
-    """compare two runs; exit with 3 when a point became slower, 4 when one broke or a changed \
-kernel was not compared, 2 for bad input"""
+    """compare two runs; exit with 3 when a point became slower, 4 when one broke, a changed \
+kernel was not compared or a new one not timed, 2 for bad input"""
     from analysis import compare, row_files
     from analysis.figures import heatmap
     from analysis.figures.write import draw

@@ -10,4 +10,4 @@ FAILED = 1
 # Bad input, or something that the command needs and this machine lacks; argparse's own code.
 BAD_INPUT = 2
 SLOWER = 3  # `compare`: a point became slower
-BROKE = 4  # `compare`: a point broke, or a changed kernel was compared nowhere
+BROKE = 4  # `compare`: a point broke, or a changed or new kernel was compared or timed nowhere
