@@ -7,7 +7,7 @@ one family share a colour and differ in the marker.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 BLACK, GREY, INDIGO = "#000000", "#7f7f7f", "#332288"
@@ -75,3 +75,9 @@ def styles(variants: Iterable[str], baselines: Iterable[str] = ()) -> dict[str, 
 def order(variant: str) -> tuple[int, str]:
     """Return a sort key: known variants in the order above, then the others by name."""
     return (list(KNOWN).index(variant) if variant in KNOWN else len(KNOWN), variant)
+
+
+def most_first(values: Mapping[str, float]) -> list[str]:
+    """Return variants by their values, the largest first, and equal ones in `order`."""
+    values = dict(values)
+    return sorted(values, key=lambda name: (-values[name], order(name)))

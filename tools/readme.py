@@ -136,7 +136,7 @@ def _rivals(all_ranks: pd.DataFrame, first: str) -> str:
     fewest = min(ranking.MIN_MATRICES, max(1, most // 2))  # a rival of few matrices may be lucky
     leads = {name: lead for name, lead in leads.items() if len(lead) >= fewest}
     mean = {name: stats.geometric_mean(lead) for name, lead in leads.items()}
-    strongest = min(mean, key=lambda name: (mean[name].log, palette.order(name)))
+    strongest = palette.most_first({name: -lead.log for name, lead in mean.items()})[0]
     bounds = [lead.bounds for lead in leads[strongest]]
     lost = sum(high < 1 / goals.LEVEL_WITH for _, high in bounds)
     won = sum(low > goals.LEVEL_WITH for low, _ in bounds)

@@ -34,7 +34,7 @@ def winner(rows: pd.DataFrame) -> str:
         return "No two kernels were timed at one size"
     is_fastest = speeds.ge(speeds.max(axis=1) / NEAR, axis=0)
     wins, sizes = is_fastest.sum(), len(speeds)
-    first, second = sorted(wins.index, key=lambda name: (-wins[name], palette.order(name)))[:2]
+    first, second = palette.most_first(wins)[:2]
     if wins[first] == sizes and {first, second} == {*speeds} and TORCH in speeds:
         verb = "is not" if first == TORCH else "is"
         return f"{second if first == TORCH else first} {verb} faster than torch at {_all(sizes)}"
@@ -127,7 +127,7 @@ def reach(rows: pd.DataFrame) -> str:
     shares = _named(rows).pivot_table("of_copy", SHAPE, "variant", aggfunc="median")
     timed = shares.notna().mean()
     lowest = shares.loc[:, timed >= OFTEN].min()
-    first = min(lowest.index, key=lambda name: (-lowest[name], palette.order(name)))
+    first = palette.most_first(lowest)[0]
     of_m = f"every measured N (M = {rows['M'].iloc[0]})"
     every = of_m if rows["M"].nunique() == 1 else "every measured size"
     where = f"at {every}" if timed[first] == 1 else "wherever it was timed"
@@ -143,7 +143,7 @@ def profile(behind: pd.DataFrame, near: float, baselines: Collection[str]) -> st
     behind = behind.rename(columns=dict.fromkeys(baselines, TORCH))
     behind = behind.loc[:, behind.notna().mean() >= OFTEN]
     shares = (behind <= 1 + near).sum() / behind.notna().sum()
-    first, *slower = sorted(shares.index, key=lambda name: (-shares[name], palette.order(name)))
+    first, *slower = palette.most_first(shares)
     place = (
         f"within {percent(near)} of the fastest at {percent(shares[first])} of {len(behind)} shapes"
     )

@@ -82,7 +82,7 @@ def draw_grid(selection: Selection) -> Figure:
     wins = sizes.loc[(sizes["rank"] == 1) & ~is_baseline(sizes), "variant"].value_counts()
     if wins.empty:
         return style.nothing(selection, "Lead over torch", "no kernel beats it at any size")
-    variant = min(wins.index, key=lambda name: (-wins[name], palette.order(name)))
+    variant = palette.most_first(wins)[0]
     raced = ranking.leads(sizes[sizes["no_winner"] == ""], variant)
     leads = sizes.loc[sizes["variant"] == variant, SIZE].merge(raced, how="left", on=SIZE)
     titles = style.gpu_titles(sizes)

@@ -161,10 +161,8 @@ def labelled(rows: pd.DataFrame, selection: Selection) -> list[str]:
     torch = [name for name in distinct(rows["baseline"]) if name in panels]
     wins = selection.rows.loc[selection.rows["in_best_set"], "variant"].value_counts()
     everywhere = panels == rows["panel"].nunique()
-    names = sorted(
-        set(panels.index) - set(torch),
-        key=lambda name: (not everywhere[name], -wins.get(name, 0), palette.order(name)),
-    )
+    often = palette.most_first({name: wins.get(name, 0) for name in set(panels.index) - set(torch)})
+    names = sorted(often, key=everywhere.get, reverse=True)
     return sorted([*torch, *names[: LABELLED - len(torch)]], key=palette.order)
 
 

@@ -85,7 +85,7 @@ def _cell(sizes: pd.DataFrame) -> Cell:
         reason = sizes.loc[sizes["rank"] == 1, "no_winner"].iloc[0]
         return Cell("", "", "alone", example, f"{where}: {reason}")
     wins = raced.loc[raced["in_best_set"], "variant"].value_counts()
-    kernel = min(wins.index, key=lambda name: (-wins[name], palette.order(name)))
+    kernel = palette.most_first(wins)[0]
     leads = ranking.leads(raced, kernel)
     lead = float(np.exp(np.log(leads["lead"]).mean()))
     tied = 2 * leads["tie"].sum() >= len(leads) or lead < 1 + stats.TIE

@@ -133,7 +133,7 @@ def leaders(raced: pd.DataFrame) -> str:
     if not total:
         return "no rival besides torch was timed"
     counts = raced.loc[raced["in_best_set"], "variant"].value_counts()
-    names = sorted(counts.index, key=lambda name: (-counts[name], palette.order(name)))
+    names = palette.most_first(counts)
     wrong = raced[raced["flags"].str.contains(r"\bedge_cases\b")]["variant"]
     marks = dict.fromkeys(wrong, schema.MARK_OF["edge_cases"])
     return ", ".join(f"{name}{marks.get(name, '')} {counts[name]}/{total}" for name in names[:2])
@@ -159,7 +159,7 @@ def regret(part: pd.DataFrame) -> str:
     worst = worst[worst < math.inf]
     if worst.empty:
         return "none runs at every size" if len(behind) else ""
-    name = min(worst.index, key=lambda variant: (worst[variant], palette.order(variant)))
+    name = palette.most_first(-worst)[0]
     many = f" ({timed[name]} of {len(behind)} shapes)" * int(timed[name] < len(behind))
     return f"{name}: {md.percent(worst[name] - 1, 1)}{many}"
 
