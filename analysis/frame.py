@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis import row_files, schema
+from analysis.markdown import span
 
 
 def load(path: Path) -> pd.DataFrame:
@@ -110,7 +111,7 @@ def newest_code(rows: pd.DataFrame) -> list[str]:
 def days(rows: pd.DataFrame) -> str:
     """Return the first and the last day of rows: `2026-11-22 to 2026-11-23`, or the only one."""
     dates = distinct(rows["started_at"].str[:10])
-    return " to ".join(dict.fromkeys([*dates[:1], *dates[-1:]]))
+    return span(dates, to=" to ") if dates else ""
 
 
 def different_words(texts: pd.Series) -> str:

@@ -4,9 +4,10 @@ import html
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 LONG_TABLE = 60  # lines; a longer table with a name is folded
+NAMED = 3  # kernels of a tie
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], what: str = "") -> str:
@@ -38,10 +39,12 @@ def number(value: float, digits: int = 4) -> str:
     return f"{value:.{digits - 1}e}"
 
 
-def listed(names: Sequence[str], most: int = 3) -> str:
-    """Return the names, of which those beyond `most` are counted: `a, b, c and 2 more`."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def best_set(names: Sequence[str]) -> str:
+    """Return the one fastest, or `tie: a, b, c and 2 more`, of which NAMED have their names."""
+    if len(names) == 1:
+        return names[0]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"tie: {', '.join(names[:NAMED])}{more}"
 
 
 def percent(fraction: float, decimals: int = 0) -> str:
@@ -58,9 +61,9 @@ def with_interval(value: float, low: float, high: float) -> str:
     return f"{number(value)} [{number(low)}, {number(high)}]"
 
 
-def span(values: Collection[int]) -> str:
-    """Return a range: `256`, or `256 … 131072`."""
-    return " … ".join(dict.fromkeys(map(str, (min(values), max(values)))))
+def span(values: Collection[object], text: Callable[[object], str] = str, to: str = " … ") -> str:
+    """Return the least and the largest, or the one that both are as text: `256 … 131072`, `256`."""
+    return to.join(dict.fromkeys(map(text, (min(values), max(values)))))
 
 
 def counts(values: Iterable[str], order: Sequence[str] = ()) -> str:

@@ -7,7 +7,7 @@ name the command. All numbers are rounded to what a reader remembers; docs/resul
 import pandas as pd
 
 from analysis import palette, ranking, stats
-from analysis.markdown import counted, listed, number, percent, table
+from analysis.markdown import best_set, counted, number, percent, span, table
 from analysis.report.special_rows import WRONG
 from analysis.schema import ITEMSIZE, SIZE
 from analysis.stats import eager
@@ -197,7 +197,7 @@ def _over_rivals(sizes: pd.DataFrame) -> str:
 
 def _span(values: pd.Series) -> str:
     """Return `11.8 to 12.8`, or the one number."""
-    return " to ".join(dict.fromkeys(number(end, 3) for end in (values.min(), values.max())))
+    return span(values, lambda value: number(value, 3), " to ")
 
 
 def _losses(all_ranks: pd.DataFrame, gpus: list[str]) -> str:
@@ -223,10 +223,8 @@ def _losses(all_ranks: pd.DataFrame, gpus: list[str]) -> str:
 def _line(place: tuple, part: pd.DataFrame) -> list[str]:
     """Return the cells of a point; `part`: its variants, the fastest first."""
     op, dtype, rows, columns = place
-    first, best = part.iloc[0], part.loc[part["in_best_set"], "variant"].tolist()
-    names = f"`{best[0]}`" if best else f"`{first['variant']}`, no rival timed"
-    if len(best) > 1:
-        names = f"tie: {listed([f'`{name}`' for name in best])}"
+    first, best = part.iloc[0], part.loc[part["in_best_set"], "variant"].map("`{}`".format).tolist()
+    names = best_set(best) if best else f"`{first['variant']}`, no rival timed"
     return [
         f"{op}, {rows}x{columns}, {dtype}",
         first["gpu"].upper() + "◊" * (first["stale"] == "true"),

@@ -5,7 +5,7 @@
 
 import pandas as pd
 
-from analysis.markdown import number, percent, table
+from analysis.markdown import number, percent, span, table
 from measure import ROOT
 from tools.inserts import print_block
 from tools.why_figures import (
@@ -68,8 +68,7 @@ def trick() -> str:
 
 def _range(values: pd.Series) -> str:
     """Return `1.01 to 1.05`, or the one number."""
-    ends = [f"{end:.2f}" for end in (values.min(), values.max())]
-    return " to ".join(dict.fromkeys(ends))
+    return span(values.dropna(), "{:.2f}".format, " to ")
 
 
 def counted() -> str:

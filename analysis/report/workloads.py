@@ -67,4 +67,4 @@ def _answer(size: pd.DataFrame) -> str:
         return f"no winner: {first['no_winner']}"
     best = size.loc[size["in_best_set"], "variant"].tolist()
     speed = f"{md.number(first['time_us'], 3)} µs, {md.number(first['speedup'], 3)} times torch"
-    return f"{'tie: ' * (len(best) > 1)}{md.listed(best)}; {speed}"
+    return f"{md.best_set(best)}; {speed}"
