@@ -6,7 +6,7 @@ name the command. All numbers are rounded to what a reader remembers; docs/resul
 
 import pandas as pd
 
-from analysis import palette, ranking, stats
+from analysis import frame, palette, ranking, stats
 from analysis.markdown import best_set, counted, number, percent, span, table
 from analysis.report.special_rows import WRONG
 from analysis.schema import ITEMSIZE, SIZE
@@ -232,7 +232,7 @@ def _line(place: tuple, part: pd.DataFrame) -> list[str]:
         names,
         f"{number(first['time_us'], 3)} µs",
         f"{number(first['speedup'], 3)}",
-        percent(first["of_copy"]),
+        percent(frame.of_limit(part).iloc[0]),
     ]
 
 

@@ -84,6 +84,12 @@ def test_the_last_digit_of_a_number_is_one_that_a_reader_remembers():
     assert "| 1.23 |" in text
 
 
+def test_the_limit_of_few_long_rows_is_that_of_blocks_which_meet():
+    for more, share in (({}, "90 %"), ({"of_meet": 0.97}, "97 %")):
+        text = readme.points(recorded({OURS: 1.5}, of_copy=0.9, **more))
+        assert text.splitlines()[2].endswith(f" {share} |")
+
+
 def test_kernels_that_are_wrong_on_masked_logits_are_named():
     speeds = {"frontier_logits": 12.0, "peer_trl": 9.0, "peer_liger_logits": 10.0}
     rows = recorded(speeds, n=128256, op="token_log_prob")
