@@ -49,7 +49,7 @@ def draw(
     rows = _with_stretches(rows.assign(x=rows[over]), over == "elements")
     stretches = rows.drop_duplicates("stretch").set_index("stretch")
     looks = stretches["variant"].map(styles)
-    bands = [band for band in bands or _in_order(rows["band"]) if band in set(rows["band"])]
+    bands = [band for band in bands or rows["band"].unique() if band in set(rows["band"])]
     by_band = (
         {"row": "band", "row_order": bands}
         if len(bands) > 1
@@ -57,7 +57,7 @@ def draw(
     )
     shared = by_band | {
         "col": "panel",
-        "col_order": _in_order(by_gpu["panel"]),
+        "col_order": list(by_gpu["panel"].unique()),
         "hue": "stretch",
         "style": "stretch",
         "palette": {stretch: look.colour for stretch, look in looks.items()},
@@ -188,7 +188,3 @@ def _with_stretches(rows: pd.DataFrame, dots: bool) -> pd.DataFrame:
     points["stretch"] = gap.groupby([points[name] for name in (*PANEL, "variant")]).cumsum()
     rows = rows.merge(points.drop(columns="place"), on=[*PANEL, "variant", "x"])
     return rows.assign(stretch=rows["variant"] + " " + rows["stretch"].astype("str") + published)
-
-
-def _in_order(values: pd.Series) -> list[str]:
-    return list(dict.fromkeys(values))

@@ -2,7 +2,6 @@
 
 import io
 import textwrap
-from collections.abc import Iterable
 from pathlib import Path
 
 import matplotlib as mpl
@@ -108,7 +107,7 @@ def nothing(selection: Selection, subject: str, why: str = "no timed rows") -> F
     return finish(plt.figure(), 0, f"{subject}: {why}", facts=facts(selection), below=0)
 
 
-def facts(selection: Selection, notes: Iterable[str] = ()) -> str:
+def facts(selection: Selection) -> str:
     """Return one line: GPUs, dtypes, M, versions, days, code, rows without a time, sources."""
     rows, own = selection.rows, selection.own
     parts = [", ".join(map(short_name, distinct(own["gpu_name"])))] if len(own) else []
@@ -129,7 +128,7 @@ def facts(selection: Selection, notes: Iterable[str] = ()) -> str:
         parts.append(f"flags: {doubtful}")
     for source in map(selection.sources.get, distinct(rows["table"])):
         parts.append(f"{short_name(source.hardware)} published by {source.author}, {source.date}")
-    return " · ".join(filter(None, [*parts, *notes]))
+    return " · ".join(filter(None, parts))
 
 
 def _code(rows: pd.DataFrame) -> str:

@@ -3,9 +3,9 @@
 A line has the M from one power of four up to the next, and a column the N.
 """
 
+from statistics import geometric_mean
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from analysis import palette, ranking, stats
@@ -87,7 +87,7 @@ def _cell(sizes: pd.DataFrame) -> Cell:
     wins = raced.loc[raced["in_best_set"], "variant"].value_counts()
     kernel = palette.most_first(wins)[0]
     leads = ranking.leads(raced, kernel)
-    lead = float(np.exp(np.log(leads["lead"]).mean()))
+    lead = geometric_mean(leads["lead"])
     tied = 2 * leads["tie"].sum() >= len(leads) or lead < 1 + stats.TIE
     shade = "tie" if tied else f"lead{sum(lead >= level for level in LEVELS)}"
     text = f"{lead:.2f}" if lead < 10 else f"{lead:.0f}"

@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Collection, Sequence
+from statistics import geometric_mean
 
-import numpy as np
 import pandas as pd
 
 from analysis import markdown as md
@@ -148,7 +148,7 @@ def over_torch(first: pd.DataFrame) -> tuple[str, str]:
     called = first["eager_speedup"].dropna()
     if called.empty:
         return text, ""
-    return text, f"{md.number(float(np.exp(np.log(called).mean())), 3)}x"
+    return text, f"{md.number(geometric_mean(called), 3)}x"
 
 
 def regret(part: pd.DataFrame) -> str:

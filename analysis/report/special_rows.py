@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from analysis import palette
+from analysis.frame import once
 from analysis.markdown import counted, table
 
 SEPARATOR = "; "  # between names, as measure/check/edge_cases.py writes them
@@ -23,8 +24,7 @@ def tables(rows: pd.DataFrame) -> str:
     A table has a line for each special row, and a column for each variant.
     """
     rows = rows[(rows[RIGHT] != "") | (rows[WRONG] != "")]
-    # one line where several sweeps list a process
-    rows = rows.drop_duplicates("process")
+    rows = once(rows)
     if rows.empty:
         return "No recorded row names special rows yet."
     text = "\n\n".join(f"### {op}\n\n{_table(part)}" for op, part in rows.groupby("op"))

@@ -4,6 +4,7 @@ A call takes the host `latency_us` and the GPU `time_us`. The host submits the n
 GPU runs this one, so that calls follow each other at the pace of the slower of both.
 """
 
+from statistics import geometric_mean
 from typing import NamedTuple
 
 import numpy as np
@@ -62,7 +63,5 @@ def over_torch(sizes: pd.DataFrame, variant: str) -> OverTorch | None:
     if own.empty:
         return None
     slower = (own["eager_speedup"] < 1) & (own["speedup"] > 1)
-    graph, eager = (
-        float(np.exp(np.log(own[name]).mean())) for name in ("speedup", "eager_speedup")
-    )
+    graph, eager = (geometric_mean(own[name]) for name in ("speedup", "eager_speedup"))
     return OverTorch(len(own), graph, eager, int(slower.sum()), float(own["speedup"].median()))
