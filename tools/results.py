@@ -11,7 +11,7 @@ import re
 
 import pandas as pd
 
-from analysis import frame, merge, ranking
+from analysis import frame, merge, palette, ranking
 from analysis.claims.reproduction import NOT_REPRODUCED, PARTLY, VERDICTS
 from analysis.markdown import counted, counts, number, percent, table, with_interval
 from analysis.report import special_rows
@@ -26,8 +26,6 @@ from tools.inserts import bullets, print_block
 from tools.reference import config_of
 
 SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
-PEERS = (OURS, "peer_quack", "peer_tileops", "peer_liger", "peer_flaggems", "peer_flashinfer")
-PEERS += ("peer_compile", "peer_helion__pretuned", "peer_helion")
 BACKWARDS = ("softmax_backward", "log_softmax_backward")
 MARKS = ["\\* timed on another board than most of its matrix", *map(" ".join, MARKED.items())]
 NOTE = f"In brackets: 95 % intervals; {'; '.join(MARKS)}."
@@ -142,12 +140,12 @@ def _measured(row: pd.Series) -> str:
 
 
 def peers(rows: pd.DataFrame) -> str:
-    """Return the speed of each peer over torch, a line for each point of the first GPU, and GPU."""
+    """Return the speed of every variant over torch at the points of the first GPU, on each GPU."""
     lines, ranks = [], ranking.rank_variants(rows[rows["sweep"] == "peers"])
     gpus = [gpu for gpu in order(rows) if gpu in set(ranks["gpu"])]
     if not gpus:
         return "No GPU has rows of this sweep."
-    shown = [peer for peer in PEERS if peer in set(ranks["variant"])]
+    shown = sorted(set(ranks.loc[~frame.is_baseline(ranks), "variant"]), key=palette.order)
     for (dtype, m, n), of_size in ranks.groupby(["dtype", "M", "N"]):
         if gpus[0] not in set(of_size["gpu"]):
             continue

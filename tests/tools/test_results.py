@@ -75,6 +75,14 @@ def test_a_loss_stands_in_the_goals_as_a_win_does(rows):
     assert "one replicate, so no verdict on a claim was repeated" in text
 
 
+def test_every_variant_of_the_sweep_is_among_the_peers():
+    """A list of names by hand would leave out a new one without a word."""
+    speeds = {"torch_softmax": 1.0, "mine": 1.3} | PEERS
+    assert results.peers(recorded(speeds, "peers", "h100")).startswith(
+        f"| M x N | dtype | GPU | `{OURS}` | `peer_liger` | `mine` |"
+    )
+
+
 def test_what_does_not_carry_over_is_named(rows):
     lines = results.carries(rows).splitlines()
     assert lines[-2:] == [
