@@ -145,9 +145,9 @@ def _claims(options: Namespace) -> None:
 
 def _figures(options: Namespace) -> str:
     """draw every figure of a GPU"""
-    from analysis.figures import write
+    from analysis.figures.write import write
 
-    count = len(write.write(*_tables(options), options.gpu, options.output_dir))
+    count = len(write(*_tables(options), options.gpu, options.output_dir))
     return f"{count} files to {options.output_dir / options.gpu}"
 
 

@@ -124,7 +124,7 @@ def literature() -> published.Published:
     return published.load(ROOT / "data/published")
 
 
-def findings(rows: pd.DataFrame) -> pd.DataFrame:
+def checked_claims(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the claims as checked on the recorded rows in float32.
 
     `own_table`: the verdict on the source's own table, whether its words agree with its numbers.
@@ -136,15 +136,15 @@ def findings(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def changed_claims(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the `findings` whose verdict one replicate alone changes, once for each of these.
+    """Return the claims whose verdict one replicate alone changes, once for each of these.
 
     `alone`: the verdict from `replicate` alone.
     """
     rows = rows[(rows["dtype"] == CLAIMED) & (rows["origin"] == "recorded")]
     rows = rows[rows.groupby("gpu")["replicate"].transform("max") > 1]
-    every, parts = findings(rows).set_index(CLAIM)["verdict"], []
+    every, parts = checked_claims(rows).set_index(CLAIM)["verdict"], []
     for replicate, part in rows.groupby("replicate"):
-        alone = findings(part).set_index(CLAIM)["verdict"].rename("alone")
+        alone = checked_claims(part).set_index(CLAIM)["verdict"].rename("alone")
         verdicts = pd.concat([every, alone], axis=1, join="inner")
         changed = verdicts[verdicts["verdict"] != verdicts["alone"]]
         parts.append(changed.assign(replicate=int(replicate)))
@@ -258,7 +258,7 @@ def carries(rows: pd.DataFrame) -> str:
     first, *further = order(rows)
     if not further:
         return f"Only the {first.upper()} is recorded: what carries over is not known."
-    ranks, verdicts = ranking.rank_variants(rows), findings(rows)
+    ranks, verdicts = ranking.rank_variants(rows), checked_claims(rows)
     lines = [line for second in further for line in _differences(ranks, verdicts, first, second)]
     old = rows.groupby("gpu")["stale"].agg(lambda stale: (stale == "true").all())
     if old.any() and not old.all():

@@ -21,7 +21,7 @@ from analysis.stats import eager
 from measure import ROOT
 from planning import points, single_shape
 from tools import goals, record
-from tools.goals import OURS, TORCH, carries, findings, furthest, goal_table, lacking, order
+from tools.goals import OURS, TORCH, carries, checked_claims, furthest, goal_table, lacking, order
 from tools.inserts import bullets, print_block
 from tools.reference import config_of
 
@@ -44,7 +44,7 @@ def recorded() -> pd.DataFrame:
 
 def summary(rows: pd.DataFrame) -> str:
     """Return what `frontier` wins and loses over all recorded sizes, and the claims' count."""
-    ranks, verdicts_by_gpu = ranking.rank_variants(rows), findings(rows)
+    ranks, verdicts_by_gpu = ranking.rank_variants(rows), checked_claims(rows)
     over_torch = _over_torch(ranks, order(rows))
 
     def share(sizes: pd.DataFrame) -> str:
@@ -110,7 +110,7 @@ def _over_torch(ranks: pd.DataFrame, gpus: list[str]) -> dict[str, str]:
 def claim_list(rows: pd.DataFrame) -> str:
     """Return each claim with its verdict in float32 on every GPU, the verdict first."""
     lines, gpus = [], order(rows)
-    for (claim, statement, quantity), part in findings(rows).groupby(
+    for (claim, statement, quantity), part in checked_claims(rows).groupby(
         ["claim", "statement", "quantity"], sort=False
     ):
         by_gpu = part.drop_duplicates("gpu").set_index("gpu").reindex(gpus)

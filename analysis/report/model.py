@@ -65,7 +65,7 @@ def build(
         "articles": claim_lines.articles(judged, published),
         "unjudged": unjudged,
         "sources": [f"{s.id}: {s.cite()}" for s in published.sources.values()],
-        "trust": trust.findings(rows, unranked),
+        "trust": trust.lines(rows, unranked),
         "environment": environment(rows),
         "ranks": ranks,
         "sizes": sizes,

@@ -23,7 +23,7 @@ EXCLUDED = {
 ERRORS = ["max_abs_error", "max_rel_error", "max_row_sum_error"]
 
 
-class Finding(NamedTuple):
+class Line(NamedTuple):
     """One line on trust, and the table behind it, which is written to `file`."""
 
     title: str
@@ -32,8 +32,8 @@ class Finding(NamedTuple):
     file: str
 
 
-def findings(rows: pd.DataFrame, unranked: Collection[str]) -> list[Finding]:
-    """Return the findings on some measurements; `unranked`: the flags that exclude a row."""
+def lines(rows: pd.DataFrame, unranked: Collection[str]) -> list[Line]:
+    """Return how far to trust some measurements; `unranked`: the flags that exclude a row."""
     results = {
         ("Torch against itself", "aa.csv"): _a_a(rows),
         ("From process to process", "processes.csv"): _between(rows),
@@ -44,7 +44,7 @@ def findings(rows: pd.DataFrame, unranked: Collection[str]) -> list[Finding]:
         ("Older code", "stale.csv"): _stale(rows[rows["stale"] == "true"]),
     }
     return [
-        Finding(title, text, table.map(lambda x: f"{x:.3g}" if isinstance(x, float) else x), file)
+        Line(title, text, table.map(lambda x: f"{x:.3g}" if isinstance(x, float) else x), file)
         for (title, file), (text, table) in results.items()
         if text
     ]

@@ -53,7 +53,7 @@ def write(
     content = model.build(measurements, claims, published, unranked, named)
     kept = set(zip(measurements["gpu"], measurements["sweep"], strict=True))
     content["cautions"] += merge.left_out([path.with_suffix(".csv") for path in recorded], kept)
-    tables = {finding.file: finding.table for finding in content["trust"]}
+    tables = {line.file: line.table for line in content["trust"]}
     tables["profile.csv"] = profile(content["ranks"])
     for name, table in tables.items():
         frame.write(folder / "report" / name, table)

@@ -174,8 +174,8 @@ def test_a_row_that_is_wrong_on_special_values_ranks_with_a_mark(written):
 def test_faults_that_differ_in_numbers_have_one_line():
     faults = {64: "N = 64: a row needs 256 bytes", 128: "N = 128: a row needs 512 bytes"}
     rows = [synthetic.row(N=n, status="unsupported", message=text) for n, text in faults.items()]
-    findings = {finding.title: finding for finding in trust.findings(frame_of(rows), UNRANKED)}
-    (line,) = findings["Failures"].table.to_numpy().tolist()
+    on_trust = {line.title: line for line in trust.lines(frame_of(rows), UNRANKED)}
+    (line,) = on_trust["Failures"].table.to_numpy().tolist()
     assert line == ["unsupported", 2, "triton_online", "64 … 128", "a row needs 256 bytes"]
 
 

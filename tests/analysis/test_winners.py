@@ -75,7 +75,7 @@ def test_the_environment_of_most_rows_ranks_and_trust_counts_the_others():
     rows += with_speedups({"d": 9.0}, flags="faster_than_roofline", **speeds[-1][1])
     frame = frame_of(rows)
     assert frame.loc[frame["ranked"] == "true", "variant"].tolist() == ["a", "c"]
-    (flags,) = (finding for finding in trust.findings(frame, UNRANKED) if finding.title == "Flags")
+    (flags,) = (line for line in trust.lines(frame, UNRANKED) if line.title == "Flags")
     assert " left out of the ranking, for aa_biased or faster_than_roofline or " in flags.text
     assert "1 row: left out of the ranking, because the GPU model" in flags.text
 
