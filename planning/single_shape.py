@@ -4,7 +4,6 @@
 Snakemake refuses M=4096: a key of --config has two letters at least.
 """
 
-import json
 import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -42,10 +41,10 @@ def expand_words(config: dict, chosen: Collection[str]) -> None:
     config["shapes"] = [{"M": int(size[1]), "N": int(size[2])} for size in sizes]
 
 
-def workloads(config: dict, sweeps: Iterable[Path]) -> str:
-    """Return the shapes with a name as JSON, for the report.
+def workloads(config: dict, sweeps: Iterable[Path]) -> list[tuple]:
+    """Return the shapes with a name, for the report.
 
-    A shape is `["Llama 3 training", "log_softmax", "bfloat16", 4096, 128256]`. The shapes are those
+    A shape is `("Llama 3 training", "log_softmax", "bfloat16", 4096, 128256)`. The shapes are those
     of the files `sweeps`, whose rows may be recorded, and of `config`.
     """
     configs = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sweeps]
@@ -58,4 +57,4 @@ def workloads(config: dict, sweeps: Iterable[Path]) -> str:
         for dtype in entry.get("dtypes", sweep.get("dtypes", ["float32"]))
         for m, n in sizes_of(entry)
     )
-    return json.dumps(list(named))
+    return list(named)

@@ -6,7 +6,6 @@ Every number is printed, losses included.
 that name the command.
 """
 
-import json
 import re
 
 import pandas as pd
@@ -184,9 +183,7 @@ def backward(rows: pd.DataFrame) -> str:
 
 def workloads(rows: pd.DataFrame) -> str:
     """Return a line for each named shape of sweeps/ that has rows, GPU by GPU."""
-    named = json.loads(
-        single_shape.workloads({}, sorted((ROOT / "sweeps").glob("workloads*.yaml")))
-    )
+    named = single_shape.workloads({}, sorted((ROOT / "sweeps").glob("workloads*.yaml")))
     ranks = ranking.rank_variants(rows)
     sizes = ranking.over_sweeps(ranks).sort_values("rank")
     sizes["of_limit"] = frame.of_limit(sizes)

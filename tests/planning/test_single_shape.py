@@ -1,7 +1,5 @@
 """A shape of the command line becomes the config of a sweep, and who competes there."""
 
-import json
-
 import pytest
 
 import kernels
@@ -39,9 +37,9 @@ def test_what_the_user_chose_stays_and_without_words_everything_does():
 def test_workloads_are_those_of_the_sweeps_and_of_the_config():
     entries = [{"name": "mine", "M": [1, 2], "N": 8}, {"M": 3, "N": 8}]
     config = DEFAULT | {"shapes": entries, "op": ["softmax", "log_softmax"]}
-    shown = json.loads(workloads(config, [ROOT / "sweeps/workloads.yaml"]))
-    assert ["GPT-2 sampling", "softmax", "float32", 64, 50257] in shown
-    assert ["Qwen 3 sampling", "softmax", "bfloat16", 64, 151936] in shown
+    shown = workloads(config, [ROOT / "sweeps/workloads.yaml"])
+    assert ("GPT-2 sampling", "softmax", "float32", 64, 50257) in shown
+    assert ("Qwen 3 sampling", "softmax", "bfloat16", 64, 151936) in shown
     mine = [(op, m) for name, op, _, m, _ in shown if name == "mine"]
     assert mine == [(op, m) for op in ("softmax", "log_softmax") for m in (1, 2)]
     assert all((m, n) != (3, 8) for *_, m, n in shown), "a shape without a name"

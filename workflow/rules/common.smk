@@ -1,4 +1,5 @@
 # What the rules share: the config, the points, and the names of all files.
+import json
 import os
 from pathlib import Path
 
@@ -71,7 +72,7 @@ RESULTS = "results" if POINTS else "results/recorded"
 DRAWN_GPUS = [*POINTS, "a100"] if POINTS else tables.gpus(RECORDED, PUBLISHED)
 # `all`: figures that cover every GPU
 FIGURES = expand(f"{RESULTS}/figures/{{gpu}}", gpu=dict.fromkeys(["all", *DRAWN_GPUS]))
-WORKLOADS = single_shape.workloads(config, sorted((ROOT / "sweeps").glob("*.yaml")))
+WORKLOADS = json.dumps(single_shape.workloads(config, sorted((ROOT / "sweeps").glob("*.yaml"))))
 MAIN_FILE = Path(workflow.main_snakefile)
 REPRODUCE_COMMAND = points.reproduce_command(CONFIG_FILES, CONFIG_OPTIONS, MAIN_FILE, PROFILE)
 
