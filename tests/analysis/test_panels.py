@@ -1,6 +1,8 @@
 """How M depends on N; which rows share a panel; their roofline; the looks of variants."""
 
 import itertools
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,6 +10,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from analysis import palette, panels, ranking
+from analysis.report.page import payload
 from tests.analysis import synthetic
 from tests.analysis.synthetic import ranked
 
@@ -93,10 +96,24 @@ def lab(colour: str, sight: np.ndarray) -> np.ndarray:
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
+def of_page(colour: str, place: int) -> str:
+    """A colour of the palette on the page: in light mode, place 0, or dark mode, 1."""
+    name = payload.CLEAR.get(colour, colour)
+    if not name.startswith("var("):
+        return name
+    css = Path(payload.__file__).with_name("page.css").read_text(encoding="utf-8")
+    return re.search(rf"{name[4:-1]}: light-dark\((.*?), (.*?)\);", css)[place + 1]
+
+
 @pytest.mark.parametrize("sight", SIGHTS)
-def test_rivals_have_colours_that_the_colour_blind_tell_apart(sight):
+@pytest.mark.parametrize(
+    "shown",
+    [lambda colour: colour, lambda colour: of_page(colour, 0), lambda colour: of_page(colour, 1)],
+    ids=["figures", "page", "dark page"],
+)
+def test_rivals_have_colours_that_the_colour_blind_tell_apart(shown, sight):
     rivals = ["torch_softmax", "frontier", *(name for name in palette.KNOWN if "peer_" in name)]
-    colours = {palette.KNOWN[name].colour for name in rivals}
+    colours = {shown(palette.KNOWN[name].colour) for name in rivals}
     assert len(colours) == 9
     seen = [lab(colour, SIGHTS[sight]) for colour in colours]
     assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 15

@@ -33,7 +33,7 @@ SHAPE += ["eager_speedup_low", "eager_speedup_high"]
 ROW = [*POINT, *TIMES, "sweep", "status", "message"]
 # Colours of the palette with a contrast below 3 on white or on dark -> their replacement on both.
 CLEAR = {palette.BLACK: "var(--ink)", palette.ORANGE: "#b07d12", palette.SKY: "#2f8fc4"}
-CLEAR |= {palette.PURPLE: "#c565a0", palette.WINE: "#b04a76", palette.INDIGO: "#7468d4"}
+CLEAR |= {palette.PURPLE: "#c565a0", palette.WINE: "#b04a76", palette.INDIGO: "var(--indigo)"}
 
 # Kernels whose marker, the palette's, is that of one which looks alike to the colour-blind here.
 MARKERS = {"triton_row": "h"}
