@@ -36,7 +36,7 @@ CONDITIONS = (
     "copy, or of a read where one value per row is written. For functions of logits, torch is the "
     "composition that trainers call, which casts to float32 first; these rows are forward only."
 )
-HEADS = ("matrix", "GPU", "torch", "fastest kernel", "best time", "speed-up", "of the limit")
+HEADS = ("size", "GPU", "torch", "fastest kernel", "best time", "speed-up", "of the limit")
 
 
 def headline(rows: pd.DataFrame) -> str:
@@ -46,16 +46,16 @@ def headline(rows: pd.DataFrame) -> str:
     mean, level = eager.over_torch(ranking.over_sweeps(ranks), OURS), goals.reached(ranks)["level"]
     if mean is None:
         return f"`{OURS}` was not timed on the {gpu.upper()}."
-    matrices = counted(len(level), "matrix")
+    raced = counted(len(level), "size")
     sizes = pd.MultiIndex.from_frame(ranks.loc[_of_others(ranks), SIZE])
     others = level.index.isin(sizes).sum()
     return (
         f"On an {gpu.upper()}, softmax and log-softmax of this repository are "
         f"**{number(mean.graph, 2)} times as fast as PyTorch's** in CUDA graphs and "
-        f"{number(mean.eager, 2)} times in eager calls "
-        f"(geometric means over {counted(mean.sizes, 'matrix')}; the median in graphs is "
-        f"{number(mean.graph_median, 2)}). At {level['met'].sum()} of the "
-        f"{matrices} where anything besides torch was timed, it is within 1 % of the fastest; at "
+        f"{number(mean.eager, 2)} times in eager calls (geometric means over "
+        f"{counted(mean.sizes, 'size')}, each an operation, a dtype, M and N; "
+        f"the median in graphs is {number(mean.graph_median, 2)}). At {level['met'].sum()} of the "
+        f"{raced} where anything besides torch was timed, it is within 1 % of the fastest; at "
         f"{others} of them that includes another project's kernel."
         f"{_age(ranks)}"
     )
@@ -133,7 +133,7 @@ def _rivals(all_ranks: pd.DataFrame, first: str) -> str:
         for name in ranks.loc[_of_others(ranks), "variant"].unique()
     }
     most = max(map(len, leads.values()))
-    fewest = min(ranking.MIN_MATRICES, max(1, most // 2))  # a rival of few matrices may be lucky
+    fewest = min(ranking.MIN_MATRICES, max(1, most // 2))  # a rival of few sizes may be lucky
     leads = {name: lead for name, lead in leads.items() if len(lead) >= fewest}
     mean = {name: stats.geometric_mean(lead) for name, lead in leads.items()}
     strongest = palette.most_first({name: -lead.log for name, lead in mean.items()})[0]
@@ -142,8 +142,8 @@ def _rivals(all_ranks: pd.DataFrame, first: str) -> str:
     won = sum(low > goals.LEVEL_WITH for low, _ in bounds)
     return (
         f"**The strongest rival is `{strongest}`** among those timed at "
-        f"{counted(fewest, 'matrix')} or more{where}. `{OURS}` is more than 1 % faster at {won} of "
-        f"{counted(len(bounds), 'matrix')}, more than 1 % slower at {lost}, and "
+        f"{counted(fewest, 'size')} or more{where}. `{OURS}` is more than 1 % faster at {won} of "
+        f"{counted(len(bounds), 'size')}, more than 1 % slower at {lost}, and "
         f"{number(mean[strongest].value, 3)} times as fast in the geometric mean."
     )
 
@@ -157,7 +157,7 @@ def _of_others(ranks: pd.DataFrame) -> pd.Series:
 def _logits(ranks: pd.DataFrame) -> str | None:
     """Return which kernels of OPS_ON_LOGITS are right, and how fast ours is; None without rows.
 
-    The times are those of the GPU that has most matrices.
+    The times are those of the GPU that has most sizes.
     """
     sizes = ranking.over_sweeps(ranks)
     sizes = sizes[sizes["op"].isin(OPS_ON_LOGITS)]
@@ -211,12 +211,12 @@ def _losses(all_ranks: pd.DataFrame, gpus: list[str]) -> str:
         for gpu, sizes in reached.items()
         for size in sizes["level"][:1].reset_index().to_dict("records")
     )
-    called = f"{mean.slower} of {counted(mean.sizes, 'matrix')}" if mean else "no matrix"
+    called = f"{mean.slower} of {counted(mean.sizes, 'size')}" if mean else "no size"
     return (
         f"**Where it loses.** At worst, `{OURS}` is {behind}. At {called}, all small, its kernel "
         f"is faster than torch's but an eager call is slower, because its launch costs the host "
         f"more. With few long rows it reaches 95 % of the attainable bandwidth at only "
-        f"{meet['met'].sum()} of {counted(len(meet), 'matrix')}, because blocks must synchronise."
+        f"{meet['met'].sum()} of {counted(len(meet), 'size')}, because blocks must synchronise."
     )
 
 

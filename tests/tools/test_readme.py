@@ -19,8 +19,11 @@ def test_the_headline_has_the_mean_over_torch_and_the_losses():
     rows = pd.concat([recorded({OURS: 2.0, "peer_liger": 1.2}), recorded({OURS: 2.0}, n=4096)])
     text = readme.headline(rows)
     assert "**2.0 times as fast as PyTorch's** in CUDA graphs" in text
-    assert "means over 2 matrices; the median in graphs is 2.0" in text
-    level = "At {} of the 1 matrix where anything besides torch was timed, it is within 1 % of the "
+    assert (
+        "means over 2 sizes, each an operation, a dtype, M and N; the median in graphs is 2.0"
+        in text
+    )
+    level = "At {} of the 1 size where anything besides torch was timed, it is within 1 % of the "
     level += "fastest; at 1 of them that includes another project's kernel."
     assert level.format(1) in text
     lost = readme.headline(recorded({OURS: 1.5, "peer_liger": 1.65}))
@@ -42,7 +45,7 @@ def test_an_eager_call_that_is_slower_than_torch_is_a_loss():
     rows = recorded({OURS: 2.0, "peer_liger": 1.2})
     rows["eager_speedup"] = rows["variant"].map({OURS: 0.5})
     assert "in CUDA graphs and 0.50 times in eager calls" in readme.headline(rows)
-    assert "At 1 of 1 matrix, all small, its kernel is faster" in readme.findings(rows)
+    assert "At 1 of 1 size, all small, its kernel is faster" in readme.findings(rows)
 
 
 def test_without_another_projects_kernel_the_findings_say_so():
@@ -52,13 +55,13 @@ def test_without_another_projects_kernel_the_findings_say_so():
 def test_the_strongest_rival_is_the_one_nearest_to_frontier():
     text = readme.findings(recorded({OURS: 1.5, "peer_liger": 1.2, "peer_quack": 1.65}))
     assert "The strongest rival is `peer_quack`" in text
-    assert "faster at 0 of 1 matrix, more than 1 % slower at 1" in text
+    assert "faster at 0 of 1 size, more than 1 % slower at 1" in text
 
 
-def test_a_rival_of_a_single_matrix_is_not_the_strongest_among_rivals_of_many():
+def test_a_rival_at_a_single_size_is_not_the_strongest_among_rivals_at_many():
     parts = [recorded({OURS: 1.5, "peer_liger": 1.2}, n=2**i) for i in range(8, 12)]
     parts.append(recorded({OURS: 1.5, "peer_quack": 1.65}))
-    assert "`peer_liger`** among those timed at 2 matrices or more" in readme.findings(
+    assert "`peer_liger`** among those timed at 2 sizes or more" in readme.findings(
         pd.concat(parts)
     )
 
