@@ -6,6 +6,7 @@ Every number is printed, losses included.
 that name the command.
 """
 
+import math
 import re
 
 import pandas as pd
@@ -13,7 +14,7 @@ import pandas as pd
 from analysis import frame, merge, palette, ranking
 from analysis.claims.reproduction import NOT_REPRODUCED, PARTLY, VERDICTS
 from analysis.markdown import counted, counts, number, percent, table, with_interval
-from analysis.report import special_rows
+from analysis.report import claim_lines, special_rows
 from analysis.schema import ITEMSIZE, MATRIX, OTHER_BOARD, SIZE, SWEEP_MATRIX
 from analysis.schema import MARKS as MARKED
 from analysis.stats import eager
@@ -119,7 +120,7 @@ def claim_list(rows: pd.DataFrame) -> str:
             f"**{verdict}** ({', '.join(map(str.upper, names))})" for verdict, names in verdicts
         )
         first = by_gpu.iloc[0]
-        published = number(first["published_value"], 3)
+        published = claim_lines.shown(quantity, first["published_value"])
         values = [f"published {published}"] if published else []
         values += [f"{gpu.upper()} {_measured(row)}" for gpu, row in by_gpu.iterrows()]
         quantity = quantity[:1].upper() + quantity[1:]
@@ -133,6 +134,10 @@ def claim_list(rows: pd.DataFrame) -> str:
 def _measured(row: pd.Series) -> str:
     """Return the measured value of a claim, or why there is none."""
     value = with_interval(row["value"], row["low"], row["high"])
+    if value and claim_lines.is_share(row["quantity"]):
+        low, high = 100 * row["low"], 100 * row["high"]
+        ends = "" if math.isnan(low) else f" [{low:.1f}, {high:.1f}]"
+        value = claim_lines.shown(row["quantity"], row["value"]) + ends
     slower = re.search(r"slower at N = [\d, ]*\d", row["why"])
     sizes = f" ({slower[0]})" if value and slower else ""
     return f"{value or row['why'].split(' (')[0]}{sizes}"

@@ -38,8 +38,12 @@ def shown(quantity: str, value: float) -> str:
     """Return the value of a claim's quantity, in percent if it is a share; "" for NaN."""
     if math.isnan(value):
         return ""
-    is_share = quantity.startswith(("reduction", "share"))
-    return md.percent(value, 1) if is_share else md.number(value, 3)
+    return md.percent(value, 1) if is_share(quantity) else md.number(value, 3)
+
+
+def is_share(quantity: str) -> bool:
+    """Return whether a claim's quantity is a share of something, at most 1."""
+    return quantity.startswith(("reduction", "share"))
 
 
 def lines(claims: pd.DataFrame, gpus: list[str]) -> tuple[list[Line], list[str]]:

@@ -12,7 +12,7 @@ from tests.browser import chromium
 
 SCREENS = {1440: (900, "light"), 375: (1000, "dark")}  # width -> height, colours
 # A race of eight projects.
-QUESTION = "#h200/softmax/float32/64x128256"
+QUESTION = "#h200/softmax/float32/64x50257"
 
 
 def main(page: Path, folder: Path) -> None:
