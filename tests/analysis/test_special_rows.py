@@ -8,8 +8,8 @@ from tests.analysis.synthetic import frame_of, with_speedups
 ALL = "large values; first 32 -inf; first 1024 -inf; NaN"
 
 
-def rows(variant: str, n: int, right: str, wrong: str = "", op: str = "cross_entropy"):
-    columns = {"special_rows_right": right, "special_rows_wrong": wrong, "op": op}
+def rows(variant: str, n: int, right: str, wrong: str = "", op: str = "cross_entropy", **more):
+    columns = {"special_rows_right": right, "special_rows_wrong": wrong, "op": op} | more
     return frame_of(with_speedups({variant: 1.0}, [n], **columns), "logits")
 
 
@@ -20,7 +20,8 @@ def test_a_table_has_a_line_for_each_special_row_in_the_order_of_the_checks():
         rows("torch_logits", 512, "large values; first 32 -inf; NaN"),
         rows("torch_logits", 4096, ALL),
         rows("torch_softmax", 64, "large values", op="softmax"),
-        rows("peer_c", 64, ""),  # a further replicate, or an older row
+        rows("peer_c", 64, ""),
+        rows("peer_b", 512, "", flags="edge_cases", replicate=2),
     ]
     text = special_rows.tables(pd.concat(parts, ignore_index=True))
     _, first, _, second, note = text.split("\n\n")
@@ -36,6 +37,12 @@ def test_a_table_has_a_line_for_each_special_row_in_the_order_of_the_checks():
     assert "large values | right" in second
     assert "peer_c" not in text
     assert note == special_rows.NOTES["wrong** in "], "and no cell is empty"
+
+
+def test_older_rows_that_name_none_are_counted_below_the_tables():
+    older = [rows("peer_c", n, "", flags="edge_cases launch_bound") for n in (64, 128)]
+    text = special_rows.tables(pd.concat([*older, rows("peer_b", 64, "NaN")], ignore_index=True))
+    assert text.endswith("say which special rows are wrong. Some are for `peer_c` at 2 points.")
 
 
 def test_rows_that_name_none_have_no_table():
