@@ -14,7 +14,7 @@ def exact(x: torch.Tensor, dtype: torch.dtype) -> Exact:
 
 
 def special_rows(x: torch.Tensor, draw) -> dict:
-    """Return the special rows of the token operations, without "target -inf": there is no target."""
+    """Return the special rows of the token operations that need no target."""
     rows = _logits.special_rows(lambda x, index, draw: (x,))(x, draw)
     del rows["target -inf"]
     return rows

@@ -133,9 +133,9 @@ def _measured(
             chosen = claim.protocol.select(part)
             if chosen.empty:
                 continue
-            found = judge(claim, part, published, published_value)
+            judged = judge(claim, part, published, published_value)
             current = (chosen["stale"] != "true").mean()
-            preferred = found.verdict != NO_DATA, current, chosen["N"].nunique()
-            if preferred > best:
-                best, sweep, finding = preferred, name, found
+            preference = judged.verdict != NO_DATA, current, chosen["N"].nunique()
+            if preference > best:
+                best, sweep, finding = preference, name, judged
         yield where | {"sweep": sweep}, finding
