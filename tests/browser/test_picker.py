@@ -183,7 +183,7 @@ def test_rivals_without_a_time_at_a_size_are_named_with_the_reason(opened, tmp_p
     rows[1] = synthetic.row(variant="peer_liger", N=256, status="unavailable", message="no liger")
     page = opened(path=made.page(synthetic.frame_of(rows), tmp_path))
     (text,) = ask(page, ("h200", "softmax", "float32", 1024, 256))
-    assert text["untimed"].startswith("Not timed here: ")
+    assert text["untimed"].startswith("Not ranked here: ")
     assert "peer_liger (unavailable)" in text["untimed"]
     assert "peer_quack" in text["untimed"]
     (text,) = ask(page, ("h200", "softmax", "float32", 1024, 512))

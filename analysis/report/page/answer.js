@@ -139,7 +139,7 @@ function untimed(size) {
     const names = group.map(([name]) => name).join(", ");
     return reason === "no row" ? names : `${names} (${reason})`;
   });
-  return texts.length ? `Not timed here: ${texts.join("; ")}.` : "";
+  return texts.length ? `Not ranked here: ${texts.join("; ")}.` : "";
 }
 
 function answer(question) {
