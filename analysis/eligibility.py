@@ -11,7 +11,7 @@ from analysis import schema
 from analysis.frame import is_ranked
 from analysis.row_files import Row
 
-# What decides between the values of a key: column -> its aggregate over the lines of a value. The
+# This decides between the values of a key: column -> its aggregate over the lines of a value. The
 # first column counts most, and the largest wins.
 MOST = {"processes": "sum", "started_at": "max"}
 NEWEST = {"started_at": "max", "processes": "sum"}
@@ -21,9 +21,9 @@ MOST_OF_SWEEP = {"processes": "sum", "of_sweep": "max"}
 def mark_ranked(rows: Iterable[Row], unranked: Collection[str] = schema.UNRANKED) -> pd.DataFrame:
     """Return rows as a frame of text, with schema.RANKING_COLUMNS; they have SOURCE_COLUMNS.
 
-    A row ranks unless it has one of the flags `unranked`. Of a matrix the environment with the most
-    rows ranks (schema.ENVIRONMENT), because speed-ups over two versions of torch say nothing about
-    each other. Of a variant in it the newest code ranks.
+    A row ranks unless it has one of the flags `unranked`. Within a matrix, only the environment
+    with the most rows ranks (schema.ENVIRONMENT), because speed-ups over two versions of torch say
+    nothing about each other. Within that, only the newest code of each variant ranks.
 
     Of the boards of a matrix only the one with most rows ranks; of equal boards, the one with most
     rows of the sweep. Boards of one model differ: at 1024x131072 torch takes 523 µs on one H200 and

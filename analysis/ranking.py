@@ -33,8 +33,8 @@ def rank_variants(measurements: pd.DataFrame) -> pd.DataFrame:
     """Return stats.point_estimates with the rank of each variant at its SIZE.
 
     There is one ranking: over all sweeps, inputs and boards of a GPU model, in the environment that
-    most rows of the size have, and by the newest code of a variant. Every line of a variant has its
-    rank, and lines that do not count have none. Variants of one matrix on one board are compared
+    most rows of the size have, and by the newest code of a variant. Every line that counts has
+    its variant's rank, and the others have none. Variants of one matrix on one board are compared
     within it. Others are compared by their speed-ups over torch, whose variance then includes that
     between sweeps and boards.
 
@@ -114,9 +114,9 @@ def _with_best_sets(places: pd.DataFrame) -> pd.DataFrame:
 def _contest(places: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """Return `places` with `no_winner`, and without best sets where it says why there is none.
 
-    The fastest variant has won only against others than torch. And it has won nothing where the
-    favourite is missing: the variant most often in the best set of the GPU, operation and dtype. A
-    favourite that fails at a size is not missing: it has lost.
+    A win counts only against a rival other than torch, and only where the favourite is not missing:
+    the variant most often in the best set of the GPU, operation and dtype. A favourite that fails
+    at a size is not missing: it has lost.
     """
     torch = set(table["baseline"])
     size, rivals = [places[name] for name in SIZE], ~places["variant"].isin(torch)

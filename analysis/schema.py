@@ -61,7 +61,7 @@ FLAGS = {
     "clock_drift": Flag("the clock moved by more than 3 %", True, "†"),
     "edge_cases": Flag("right on ordinary input, wrong on special values", True, "‡"),
     "faster_than_roofline": Flag(
-        "faster than its roofline, such as a copy, beyond L2: an error of measurement", False, "¶"
+        "more than 2 % faster than its roofline beyond L2: an error of measurement", False, "¶"
     ),
     "launch_bound": Flag("a short call: its launch takes longer than the kernel", True, ""),
     "noisy": Flag("noisy: the 95 % interval of the speed-up is wider than 10 %", True, "≈"),
@@ -84,7 +84,7 @@ MARKS = {
     "≈": FLAGS["noisy"].meaning,
     "◊": "stale: measured with an older version of the code",
     "¶": "not ranked: torch against itself was off by more than 1 %, consecutive calls overlap, "
-    "or it is faster than its roofline",
+    "or it is more than 2 % faster than its roofline",
 }
 
 # Statuses, each more severe than those before it. A variant has the most severe of its processes:

@@ -1,7 +1,8 @@
 """Let other libraries call this one for log-probabilities of tokens and entropies.
 
-``trl()``, ``verl()``, ``sglang()`` and ``vllm()`` replace those functions in every module of the
-library that uses them. They return an object with ``undo()``, usable as a context manager.
+``trl()``, ``verl()``, ``sglang()`` and ``vllm()`` replace the functions that compute these, in
+every module of the library that uses them. They return an object with ``undo()``, usable as a
+context manager.
 """
 
 import importlib

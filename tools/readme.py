@@ -34,7 +34,7 @@ POINTS = (
 CONDITIONS = (
     "Times in a CUDA graph, with a cold cache; ◊ by older code. The limit is the bandwidth of a "
     "copy, or of a read where one value per row is written. For functions of logits, torch is the "
-    "composition that trainers call, which casts to float32 first; these rows are forward only."
+    "composition that trainers call, which casts to float32 first; these are forward passes."
 )
 HEADS = ("size", "GPU", "torch", "fastest kernel", "best time", "speed-up", "of the limit")
 
@@ -56,7 +56,7 @@ def headline(rows: pd.DataFrame) -> str:
         f"{counted(mean.sizes, 'size')}, each an operation, a dtype, M and N; "
         f"the median in graphs is {number(mean.graph_median, 2)}). At {level['met'].sum()} of the "
         f"{raced} where anything besides torch was timed, it is within 1 % of the fastest; at "
-        f"{others} of them that includes another project's kernel."
+        f"{others} of them the rivals include another project's kernel."
         f"{_age(ranks)}"
     )
 

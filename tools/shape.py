@@ -96,7 +96,7 @@ def answered(asked: Point, has_kernel: bool) -> int:
     if asked.is_cpu:
         print(shape_ranking.checked(table, unmeasured))
         few = f"{planned[0].M} of {asked.M} rows"
-        print(f"\nNo GPU is here: kernels were checked on {few}, and nothing was timed on a GPU.")
+        print(f"\nNo GPU found: kernels were checked on {few}, and nothing was timed on a GPU.")
     else:
         print(shape_ranking.report(table, unmeasured))
     if not has_kernel:

@@ -161,9 +161,10 @@ def torch_ahead(evidence: Evidence, variant: str, n: int) -> Finding:
     torch = evidence.protocol.baseline
     ratio = evidence.speed_ratio(torch, variant, n)
     sides = sides_of(evidence.speed_ratios(torch, variant, minimum=1))
+    where = f" ({sizes})" if (sizes := sizes_on(ABOVE, sides)) else ""
     details = (
         f"torch is {text(ratio)} as fast at N = {n}; "
-        f"ahead at {sizes_on(ABOVE, sides)} of {len(sides)} sizes"
+        f"ahead at {list(sides.values()).count(ABOVE)} of {len(sides)} sizes{where}"
     )
     return Finding.of(_compare(evidence, ratio), ratio, details)
 

@@ -166,7 +166,7 @@ def _direct(
 ) -> Tensor | None:
     """Return the result without torch's layers in between, or None if they are needed.
 
-    It begins as ``bypasses_dispatcher`` and ``known_launch`` in full: their calls take 0.2 µs.
+    It inlines ``bypasses_dispatcher`` and ``known_launch``, because calling them costs 0.2 µs.
     """
     if type(x) not in TYPES or transforms() or dispatch_modes() or tracing():
         return None

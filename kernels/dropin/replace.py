@@ -46,8 +46,8 @@ class Replacement(Overlapping):
 def replace_torch(*, inductor: bool = False) -> Replacement:
     """Let torch.softmax, log_softmax, logsumexp and their callers run this package's kernels.
 
-    Return an object with ``undo()``, usable as a context manager. Nothing
-    changes for tensors that are not on an NVIDIA GPU, nor without one.
+    Return an object with ``undo()``, usable as a context manager. Tensors elsewhere, and machines
+    without an NVIDIA GPU, are unaffected.
     torch.compile's Inductor writes its own code for softmax, and fuses it with what stands beside
     it. ``inductor=True`` makes it call the kernels, too; compiled functions are compiled again.
     Raises RuntimeError if torch is older than 2.9, where a replaced kernel cannot be called. Raises

@@ -118,7 +118,7 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def estimates():
-    """Estimates on the rows of all cases, each a sweep of its own."""
+    """Estimates on the rows of all cases, each its own sweep."""
     frames = [frame_of(rows, sweep=str(i)) for i, (_, _, rows, *_) in enumerate(CASES)]
     return stats.point_estimates(pd.concat(frames, ignore_index=True))
 

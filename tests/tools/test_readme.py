@@ -24,7 +24,7 @@ def test_the_headline_has_the_mean_over_torch_and_the_losses():
         in text
     )
     level = "At {} of the 1 size where anything besides torch was timed, it is within 1 % of the "
-    level += "fastest; at 1 of them that includes another project's kernel."
+    level += "fastest; at 1 of them the rivals include another project's kernel."
     assert level.format(1) in text
     lost = readme.headline(recorded({OURS: 1.5, "peer_liger": 1.65}))
     assert level.format(0) in lost

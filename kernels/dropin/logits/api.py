@@ -60,8 +60,8 @@ def token_log_probs(
 
     A row has the same bits in any batch, at any address, with and without gradients. A token whose
     index is outside its row has log-probability NaN. Raises ValueError for shapes or
-    devices that do not match, for a number as temperature that is not above 0, and for a tensor
-    that requires a gradient; TypeError for an index that is not integral.
+    devices that do not match, for a number as temperature that is below 1e-38, and for a
+    temperature or a mask that requires a gradient; TypeError for an index that is not integral.
     """
     shape = logits.shape[:-1]
     if not (
@@ -122,8 +122,8 @@ def cross_entropy(
     ``gradient_in_forward`` that happens in the forward. Neither has an effect where torch computes,
     or under a compiler; the second has none on a leaf or on overlapping rows.
 
-    Raises what torch raises, and ValueError if ``z_loss`` is given and the kernel cannot take the
-    input.
+    Raises what torch raises, and ValueError if ``z_loss`` is given with what it is not defined for,
+    such as class probabilities or a weight.
     """
     reduction = _reduction(size_average, reduce, reduction)
     plain = weight is None and isinstance(target, Tensor) and target.dtype == torch.int64

@@ -1,7 +1,8 @@
 """Compute log-probabilities of tokens, entropies, log-sum-exps and losses from rows of logits.
 
-A call on an NVIDIA GPU with cuda-core runs one kernel that reads each logit once, and its backward
-one that reads and writes each once; the forward saves two numbers of a row. Anything else is
+A call on an NVIDIA GPU with cuda-core runs one kernel that reads each logit once. Its backward runs
+one that reads each logit and writes each gradient once. The forward saves two numbers of a row, or
+three with entropies. Anything else is
 computed by torch's own functions: other devices and dtypes, torch.func's transforms, the derivative
 of a derivative. Compilers see the operators ``softmax_bench::row_values`` and ``::row_gradient``.
 """
