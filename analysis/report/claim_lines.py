@@ -67,6 +67,7 @@ def lines(claims: pd.DataFrame, gpus: list[str]) -> tuple[list[Line], list[str]]
         first = own.sort_values(["place", "other_dtype"], kind="stable").iloc[0]
         published = shown(quantity, first["published_value"])
         measured = shown(quantity, first["value"]) or "no single number"
+        measured = "at most " * quantity.startswith("upper bound") + measured
         judged.append(
             Line(
                 claim,

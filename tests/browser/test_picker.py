@@ -181,10 +181,13 @@ def test_rivals_without_a_time_at_a_size_are_named_with_the_reason(opened, tmp_p
     rows = [*synthetic.with_speedups({"frontier": 2, "peer_liger": 1.5}, [256, 512])]
     rows += synthetic.with_speedups({"peer_quack": 1.8}, [512])
     rows[1] = synthetic.row(variant="peer_liger", N=256, status="unavailable", message="no liger")
+    flags = {"flags": "overlaps_calls"}
+    rows += synthetic.with_speedups({"peer_flashinfer": 1.8}, [256], **flags)
     page = opened(path=made.page(synthetic.frame_of(rows), tmp_path))
     (text,) = ask(page, ("h200", "softmax", "float32", 1024, 256))
     assert text["untimed"].startswith("Not ranked here: ")
     assert "peer_liger (unavailable)" in text["untimed"]
+    assert "peer_flashinfer (consecutive calls overlap)" in text["untimed"]
     assert "peer_quack" in text["untimed"]
     (text,) = ask(page, ("h200", "softmax", "float32", 1024, 512))
     assert "peer_liger" not in text["untimed"]

@@ -130,7 +130,7 @@ function stale(rows) {
 
 const about = (name) => (PAGE.about[name] ? `${name}: ${PAGE.about[name]}` : "");
 
-// Names who was not timed at a size, by the reason.
+// Names who does not rank at a size, by the reason.
 function untimed(size) {
   const entries = (PAGE.absent[place(size)] ?? "").split("; ").filter(Boolean);
   const parts = entries.map((entry) => entry.match(/^(\S+) \((.*)\)$/).slice(1));

@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import re
 
 import pandas as pd
 
@@ -11,7 +12,7 @@ from analysis import palette
 from analysis.frame import distinct, is_baseline, mark, of_limit, outcomes
 from analysis.panels import describe_m, rule_of_m, select, split_by_m
 from analysis.published import Published
-from analysis.schema import MARKS, SIZE
+from analysis.schema import FLAGS, MARKS, SIZE
 from kernels.registry import source_scan
 from measure.device.gpus import CPU
 
@@ -77,10 +78,15 @@ def records(rows: pd.DataFrame) -> list[dict[str, object]]:
 
 
 def absent(sizes: pd.DataFrame) -> dict[str, str]:
-    """Return who was not timed at a shape and why: `h100/softmax/float32/1024x256` -> text."""
+    """Return who does not rank at a shape and why: `h100/softmax/float32/1024x256` -> text.
+
+    Where the reason is a flag, the text has its meaning.
+    """
     firsts = sizes.drop_duplicates(SIZE)
+    meanings = {name: flag.meaning.partition(":")[0] for name, flag in FLAGS.items()}
+    flag = re.compile(rf"\b({'|'.join(meanings)})\b")
     return {
-        f"{gpu}/{op}/{dtype}/{m}x{n}": names
+        f"{gpu}/{op}/{dtype}/{m}x{n}": flag.sub(lambda name: meanings[name[0]], names)
         for _, gpu, op, dtype, m, n, names in firsts[[*SIZE, "not_timed"]].itertuples(index=False)
         if names
     }
