@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 LONG_TABLE = 60  # lines; a longer table with a name is folded
-NAMED = 3  # kernels of a tie
+NAMED = 3  # kernels of a list
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], what: str = "") -> str:
@@ -39,12 +39,15 @@ def number(value: float, digits: int = 4) -> str:
     return f"{value:.{digits - 1}e}"
 
 
-def best_set(names: Sequence[str]) -> str:
-    """Return the one fastest, or `tie: a, b, c and 2 more`, of which NAMED have their names."""
-    if len(names) == 1:
-        return names[0]
+def listed(names: Sequence[str]) -> str:
+    """Return the names, of which those beyond NAMED are counted: `a, b, c and 2 more`."""
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"tie: {', '.join(names[:NAMED])}{more}"
+    return ", ".join(names[:NAMED]) + more
+
+
+def best_set(names: Sequence[str]) -> str:
+    """Return the one fastest, or `tie: a, b, c and 2 more`."""
+    return names[0] if len(names) == 1 else f"tie: {listed(names)}"
 
 
 def percent(fraction: float, decimals: int = 0) -> str:
