@@ -48,10 +48,10 @@ def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
     Each claim has first a line of origin `published`, recomputed from the source's own table. One
     line follows for every gpu, dtype and origin: of the sweeps with rows of the claim's protocol,
     those that allow a verdict come first, then those of current code, then those of more sizes.
-    Without any, the line says `no data`. `published_value` is the recomputed
-    value, or the number in the source's text where no table gives one. A verdict on measured rows
-    compares them with this value; the verdict on the source's own table says whether its words
-    agree with its numbers. `explained`: the anchor in docs/explanation/why_kernels_differ.md.
+    Without any, the line says `no data`. `published_value` is the recomputed value, or the number
+    in the source's text where no table gives one. A verdict on measured rows compares them with
+    this value; the verdict on the source's own table says whether its words agree with its numbers.
+    `explained`: the anchor in docs/explanation/why_kernels_differ.md.
     """
     measurements = stats.point_estimates(measurements)
     lines = []
@@ -127,15 +127,20 @@ def _measured(
 ) -> Iterator[tuple[dict, Finding]]:
     for _, rows in measurements.groupby(["origin", "gpu", "dtype"]):
         where = rows.iloc[0][WHERE].to_dict()
-        best, finding = (), Finding(NO_DATA, f"no rows of {claim.protocol}")
-        sweep = ""
-        for name, part in rows.groupby("sweep"):
-            chosen = claim.protocol.select(part)
-            if chosen.empty:
-                continue
-            judged = judge(claim, part, published, published_value)
-            current = (chosen["stale"] != "true").mean()
-            preference = judged.verdict != NO_DATA, current, chosen["N"].nunique()
-            if preference > best:
-                best, sweep, finding = preference, name, judged
-        yield where | {"sweep": sweep}, finding
+        sweeps = {
+            sweep: chosen
+            for sweep, part in rows.groupby("sweep")
+            if len(chosen := claim.protocol.select(part))
+        }
+        judged = {
+            sweep: judge(claim, chosen, published, published_value)
+            for sweep, chosen in sweeps.items()
+        }
+        absent = Finding(NO_DATA, f"no rows of {claim.protocol}")
+        best = max(judged, key=lambda name: _preference(judged[name], sweeps[name]), default="")
+        yield where | {"sweep": best}, judged.get(best, absent)
+
+
+def _preference(finding: Finding, rows: pd.DataFrame) -> tuple[bool, float, int]:
+    """Return a key by which the sweep of the largest gives the verdict."""
+    return finding.verdict != NO_DATA, (rows["stale"] != "true").mean(), rows["N"].nunique()

@@ -2,9 +2,9 @@
 
 A call on an NVIDIA GPU with cuda-core runs one kernel that reads each logit once. Its backward runs
 one that reads each logit and writes each gradient once. The forward saves two numbers of a row, or
-three with entropies. Anything else is
-computed by torch's own functions: other devices and dtypes, torch.func's transforms, the derivative
-of a derivative. Compilers see the operators ``softmax_bench::row_values`` and ``::row_gradient``.
+three with entropies. Anything else is computed by torch's own functions: other devices and dtypes,
+torch.func's transforms, the derivative of a derivative. Compilers see the operators
+``softmax_bench::row_values`` and ``::row_gradient``.
 """
 
 import functools
