@@ -86,6 +86,8 @@ def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
         "time_us": rows["torch_us"],
         "speedup": 1.0,
     }
+    if "eager_us" in rows:
+        values |= {"eager_us": rows["torch_eager_us"], "eager_speedup": 1.0}
     values |= {name: rows[name] * scale for name in ("throughput_gbps", "of_copy", "of_meet")}
     values |= dict.fromkeys(UNKNOWN, float("nan")) | {"in_best_set": False, "competitors": 0}
     groups = rows.assign(**values).groupby(SWEEP_MATRIX, sort=False)

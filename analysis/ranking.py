@@ -24,7 +24,8 @@ COLUMNS = [*SWEEP_MATRIX, "variant", *RANK_COLUMNS, *CARRIED, *OUTCOME, "timed",
 # Statuses that leave open how fast a variant is; `ok` is there for rows that a flag excludes.
 UNTRIED = ("ok", "interpreted", "unavailable")
 WRONG_ELSEWHERE = "incorrect"  # the reason in `unranked_by` of a variant that is wrong in a sweep
-NO_RIVAL, NOTHING_ELSE = "only torch was timed beside it", "nothing else was timed"
+NO_RIVAL, NOTHING_ELSE = "no rival besides torch was timed", "nothing else was timed"
+OURS = "frontier"  # its parts, and its fallback on other GPUs, are called frontier_…
 BETWEEN_SWEEPS = 0.02  # relative, of a speed-up, where no variant is in two sweeps
 MIN_MATRICES = 20  # a performance profile needs them: a share of fewer says little
 
@@ -80,7 +81,8 @@ def _with_contestants(table: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for (_, _, op, *_), lines in table.assign(why=reasons).groupby(SIZE, sort=False):
         timed = lines[lines["rank"].notna()].sort_values("rank")["variant"].unique()
-        absent = dict.fromkeys(kernels.rivals(op), "no row")
+        torch = set(lines["baseline"])  # timed beside every variant, it needs no row
+        absent = {name: "no row" for name in kernels.rivals(op) if name not in torch}
         absent |= dict(zip(lines["variant"], lines["why"], strict=True))
         words = [f"{name} ({why})" for name, why in absent.items() if name not in timed]
         contestants = {"timed": " ".join(timed), "not_timed": "; ".join(words)}
@@ -114,14 +116,16 @@ def _with_best_sets(places: pd.DataFrame) -> pd.DataFrame:
 def _contest(places: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """Return `places` with `no_winner`, and without best sets where it says why there is none.
 
-    A win counts only against a rival other than torch, and only where the favourite is not missing:
+    A win counts only against a rival other than torch and than a part of the same kernel, see
+    `contestant`, and only where the favourite is not missing:
     the variant most often in the best set of the GPU, operation and dtype. A favourite that fails
     at a size is not missing: it has lost.
     """
     torch = set(table["baseline"])
     size, rivals = [places[name] for name in SIZE], ~places["variant"].isin(torch)
     first = places["variant"].where(places["rank"] == 1).groupby(size).transform("first")
-    raced = (rivals & (places["variant"] != first)).groupby(size).transform("any")
+    is_other = contestant(places["variant"]) != contestant(first)
+    raced = (rivals & is_other).groupby(size).transform("any")
     alone = np.where(first.isin(torch), NOTHING_ELSE, NO_RIVAL)
     places["no_winner"] = np.where(raced, "", alone)
     tried = table[is_ranked(table, any_board=True) | ~table["status"].isin(UNTRIED)]
@@ -153,15 +157,22 @@ def over_sweeps(table: pd.DataFrame) -> pd.DataFrame:
     return merged.assign(**words).reset_index()
 
 
+def contestant(variants: pd.Series) -> pd.Series:
+    """Return who takes part in a contest: the variants, and `frontier` for its parts, too."""
+    return variants.mask(variants.str.startswith(f"{OURS}_", na=False), OURS)
+
+
 def leads(sizes: pd.DataFrame, kernel: str, torch: bool = True) -> pd.DataFrame:
     """Return the lead of `kernel` over its best rival: a line for each SIZE, where it has one.
 
-    `lead` is how many times as fast as `rival`, the fastest other variant, it is. `tie`: both are
+    `lead` is how many times as fast as `rival`, the fastest variant of others, it is. `tie`: both are
     in the best set. `torch`: torch is a rival, too. It needs no line, because every process times
     it beside its variant; without one, it ties with what is within stats.TIE. `sizes`: of
     `over_sweeps`.
     """
-    own, rivals = (sizes[mask] for mask in (sizes["variant"] == kernel, sizes["variant"] != kernel))
+    names = contestant(sizes["variant"])
+    is_own = sizes["variant"] == kernel
+    own, rivals = sizes[is_own], sizes[names != names[is_own].max()]
     if torch:
         timed = pd.MultiIndex.from_frame(sizes.loc[is_baseline(sizes), SIZE])
         beside = own[~pd.MultiIndex.from_frame(own[SIZE]).isin(timed)]

@@ -17,11 +17,12 @@ SHOWN_FIGURES = {
     "all/softmax_grid": (
         "The speed of the usual winner over its best rival, by M and N; the lowest of a cell."
     ),
-    "h100/random_profile": (
+    "h200/random_profile": (
         "The share of random shapes at which each kernel is within a given slowdown of the fastest."
     ),
+    "h100/random_profile": "The same on the H100.",
     "all/float32_online_softmax_throughput": "The sizes of an article, on three GPUs.",
-    "all/float32_online_softmax_gain": "What the kernels above gain over torch, in times and µs.",
+    "all/float32_online_softmax_gain": "What kernels gain over torch there, in times and in µs.",
     "h100/float32_online_softmax_speedup": (
         "Every kernel of that sweep at those sizes on the H100; QuACK and Liger are in others."
     ),

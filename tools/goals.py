@@ -43,7 +43,8 @@ GOAL = ("goal", "", "", percent(SHARE), "100 %", "", percent(SHARE), percent(SHA
 def reached(ranks: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return goal -> the sizes of `ranks` that it is for; `ranks` is of `rank_variants`.
 
-    level, near: the time over that of the fastest, where a rival besides torch ranks. copy: the
+    level, near: the time over that of the fastest, where a rival besides torch ranks; a part of
+    `frontier` is none. copy: the
     share of the copy bandwidth, from LARGE bytes on. meet: the share of the second roofline, of few
     long rows. cached: the time over that of the fastest peer, where a call's buffers fit in L2.
 
@@ -57,7 +58,8 @@ def reached(ranks: pd.DataFrame) -> dict[str, pd.DataFrame]:
     large = 2 * m * n * dtype.map(ITEMSIZE) >= LARGE
     few = (m <= FEW_ROWS) & (n >= LONG_ROW)
     behind = ranking.profile(ranks).reindex(columns=[OURS])
-    rivals = ranks[ranks["rank"].notna() & ~is_baseline(ranks) & (ranks["variant"] != OURS)]
+    is_other = ranking.contestant(ranks["variant"]) != OURS
+    rivals = ranks[ranks["rank"].notna() & ~is_baseline(ranks) & is_other]
     behind = behind[behind.index.isin(pd.MultiIndex.from_frame(rivals[SIZE]))]
     behind = behind.join(own[["behind_low", "behind_high"]])
     warm = ranks[ranks["warm_us"].notna()]

@@ -4,6 +4,8 @@
 name the command. All numbers are rounded to what a reader remembers; docs/results.md has the rest.
 """
 
+import math
+
 import pandas as pd
 
 from analysis import frame, palette, ranking, stats
@@ -16,7 +18,7 @@ from tools.goals import OURS
 from tools.inserts import bullets, print_block
 from tools.results import recorded
 
-OURS_OF_LOGITS = "frontier_logits"
+OURS_OF_LOGITS, OUR_BACKWARD = "frontier_logits", "cuda_backward"
 OPS_ON_LOGITS = ("token_log_prob", "cross_entropy")
 MASKED = ("-inf", "one finite")  # Parts of the names of special rows with masked logits.
 LONG_ROW = 16384  # columns from which a row no longer fits in the registers of one block
@@ -32,9 +34,10 @@ POINTS = (
     ("softmax", "float32", 1024, 256),
 )
 CONDITIONS = (
-    "Times in a CUDA graph, with a cold cache; ◊ by older code. The limit is the bandwidth of a "
-    "copy, or of a read where one value per row is written. For functions of logits, torch is the "
-    "composition that trainers call, which casts to float32 first; these are forward passes."
+    "Times in a CUDA graph, with a cold cache; ◊ measured with an older version. 100 % of the limit "
+    "is the speed of a copy, or of a read where an operation returns one value per row. For "
+    "functions of logits, torch is the composition that trainers call, which casts to float32 "
+    "first; these are forward passes."
 )
 HEADS = ("size", "GPU", "torch", "fastest kernel", "best time", "speed-up", "of the limit")
 
@@ -46,18 +49,19 @@ def headline(rows: pd.DataFrame) -> str:
     mean, level = eager.over_torch(ranking.over_sweeps(ranks), OURS), goals.reached(ranks)["level"]
     if mean is None:
         return f"`{OURS}` was not timed on the {gpu.upper()}."
-    raced = counted(len(level), "size")
     sizes = pd.MultiIndex.from_frame(ranks.loc[_of_others(ranks), SIZE])
-    others = level.index.isin(sizes).sum()
+    level = level[level.index.isin(sizes)]
+    raced = (
+        f"Of the {counted(len(level), 'size')} where another project's kernel was timed, it is the "
+        f"fastest or within 1 % of it at {level['met'].sum()}."
+    )
     return (
         f"On an {gpu.upper()}, softmax and log-softmax of this repository are "
         f"**{number(mean.graph, 2)} times as fast as PyTorch's** in CUDA graphs and "
-        f"{number(mean.eager, 2)} times in eager calls (geometric means over "
-        f"{counted(mean.sizes, 'size')}, each an operation, a dtype, M and N; "
-        f"the median in graphs is {number(mean.graph_median, 2)}). At {level['met'].sum()} of the "
-        f"{raced} where anything besides torch was timed, it is within 1 % of the fastest; at "
-        f"{others} of them the rivals include another project's kernel."
-        f"{_age(ranks)}"
+        f"{number(mean.eager, 2)} times in eager calls (geometric means of "
+        f"{counted(mean.sizes, 'measured size')}; half of them gain at least "
+        f"{number(mean.graph_median, 2)} times in a graph). {raced if len(level) else ''}"
+        f"{_age(ranks)}".rstrip()
     )
 
 
@@ -112,8 +116,9 @@ def _long_rows(ranks: pd.DataFrame) -> str:
     shares = sizes["of_copy"] / sizes["speedup"], sizes["of_copy"]
     torch, ours = (percent(share.median()) for share in shares)
     return (
-        f"**torch is slow at long rows.** Beyond {LONG_ROW} columns and 128 MB, the median "
-        f"bandwidth of its softmax is {torch} of a copy's; `{OURS}` reaches {ours}."
+        f"**torch is slow at long rows.** Where a row has more than {LONG_ROW} columns and a call "
+        f"moves at least 128 MB, its softmax runs at {torch} of a copy's speed (median), and "
+        f"`{OURS}` at {ours}."
     )
 
 
@@ -141,8 +146,8 @@ def _rivals(all_ranks: pd.DataFrame, first: str) -> str:
     lost = sum(high < 1 / goals.LEVEL_WITH for _, high in bounds)
     won = sum(low > goals.LEVEL_WITH for low, _ in bounds)
     return (
-        f"**The strongest rival is `{strongest}`** among those timed at "
-        f"{counted(fewest, 'size')} or more{where}. `{OURS}` is more than 1 % faster at {won} of "
+        f"**The closest rival is `{strongest}`**, of those timed at {counted(fewest, 'size')} or "
+        f"more{where}. `{OURS}` is more than 1 % faster at {won} of "
         f"{counted(len(bounds), 'size')}, more than 1 % slower at {lost}, and "
         f"{number(mean[strongest].value, 3)} times as fast in the geometric mean."
     )
@@ -192,7 +197,7 @@ def _over_rivals(sizes: pd.DataFrame) -> str:
     text = f". It is {_span(leads)} times as fast as the best other kernel"
     if of_right.empty or _span(of_right) == _span(leads):
         return text
-    return f"{text}, and {_span(of_right)} times as fast as the best that is right everywhere"
+    return f"{text}, and {_span(of_right)} times as fast as the best that passes every such test"
 
 
 def _span(values: pd.Series) -> str:
@@ -212,12 +217,26 @@ def _losses(all_ranks: pd.DataFrame, gpus: list[str]) -> str:
         for size in sizes["level"][:1].reset_index().to_dict("records")
     )
     called = f"{mean.slower} of {counted(mean.sizes, 'size')}" if mean else "no size"
+    few = f"at most {goals.FEW_ROWS} rows of at least {goals.LONG_ROW} columns"
+    slower_us = math.ceil(mean.slower_us) if mean else 0
     return (
-        f"**Where it loses.** At worst, `{OURS}` is {behind}. At {called}, all small, its kernel "
-        f"is faster than torch's but an eager call is slower, because its launch costs the host "
-        f"more. With few long rows it reaches 95 % of the attainable bandwidth at only "
-        f"{meet['met'].sum()} of {counted(len(meet), 'size')}, because blocks must synchronise."
+        f"**Where it loses.** At worst, `{OURS}` is {behind}. At {called} its kernel is faster "
+        f"than torch's but an eager call is slower, because its launch costs the host more; all "
+        f"these kernels take less than {slower_us} µs.{_backward_loss(ranks)} "
+        f"With {few} it reaches 95 % of the attainable bandwidth at only {meet['met'].sum()} of "
+        f"{counted(len(meet), 'size')}: many blocks share a row and must wait for each other."
     )
+
+
+def _backward_loss(ranks: pd.DataFrame) -> str:
+    """Return where the gradient kernel of the library is furthest behind; "" if it never is."""
+    sizes = ranking.over_sweeps(ranks)
+    own = sizes[sizes["variant"] == OUR_BACKWARD].sort_values("behind_best")
+    if own.empty or own["behind_best"].iloc[-1] <= goals.LEVEL_WITH:
+        return ""
+    last = own.iloc[-1]
+    behind = f"{percent(last['behind_best'] - 1, 1)} behind at {goals.point(last)}"
+    return f" The gradient, `{OUR_BACKWARD}`, is at worst {behind}."
 
 
 def _line(place: tuple, part: pd.DataFrame) -> list[str]:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis import frame, merge, palette, ranking
 from analysis.claims.reproduction import NOT_REPRODUCED, PARTLY, VERDICTS
-from analysis.markdown import counted, counts, number, percent, table, with_interval
+from analysis.markdown import best_set, counted, counts, number, percent, table, with_interval
 from analysis.report import claim_lines, special_rows
 from analysis.schema import ITEMSIZE, MATRIX, OTHER_BOARD, SIZE, SWEEP_MATRIX
 from analysis.schema import MARKS as MARKED
@@ -211,6 +211,8 @@ def _race(part: pd.DataFrame) -> list[str]:
     A kernel that does not rank is named if it is faster than the next one.
     """
     first, rivals = part.iloc[0], part.iloc[1:]
+    best = part.loc[part["in_best_set"] == True, "variant"]  # noqa: E712  NaN: has no rank
+    fastest = best_set([f"`{name}`" for name in (best if len(best) else [first["variant"]])])
     rivals = rivals[rivals["variant"] != rivals["baseline"]]
     is_ranked, following = rivals["rank"].notna(), []
     for _, second in rivals[is_ranked][:1].iterrows():
@@ -221,7 +223,7 @@ def _race(part: pd.DataFrame) -> list[str]:
             following.append(f"unranked: {_named(other, ratio)}")
     return [
         f"{number(first['torch_us'], 3)} µs",
-        f"`{first['variant']}`",
+        fastest,
         f"{number(first['time_us'], 3)} µs{frame.mark(first['flags'])}",
         number(first["speedup"], 3),
         percent(first["of_limit"]),

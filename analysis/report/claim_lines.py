@@ -50,7 +50,7 @@ def lines(claims: pd.DataFrame, gpus: list[str]) -> tuple[list[Line], list[str]]
     """Return the claims that rows of `gpus` judge, and the others by name.
 
     `claims`: see `claims.read`. The measured value and the reason are those of the first GPU of
-    `gpus` with a verdict, in the element type of the claim's own table if it has rows.
+    `gpus` with a verdict, in the element type of the claim's own table, or float32 without one.
     """
     judged, unjudged = [], []
     for (claim, statement, quantity), part in claims.groupby(
@@ -63,7 +63,8 @@ def lines(claims: pd.DataFrame, gpus: list[str]) -> tuple[list[Line], list[str]]
             unjudged.append(f"{claim} ({quantity})")
             continue
         place = own["gpu"].map(gpus.index)
-        own = own.assign(other_dtype=~own["dtype"].isin(table["dtype"]), place=place)
+        dtypes = set(table["dtype"]) or {"float32"}
+        own = own.assign(other_dtype=~own["dtype"].isin(dtypes), place=place)
         first = own.sort_values(["place", "other_dtype"], kind="stable").iloc[0]
         published = shown(quantity, first["published_value"])
         measured = shown(quantity, first["value"]) or "no single number"

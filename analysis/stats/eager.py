@@ -44,13 +44,14 @@ class OverTorch(NamedTuple):
 
     `graph_median`: half of the sizes have a higher speed-up, of times in a graph.
     `slower`: the sizes at which an eager call takes longer than torch's, though the kernel itself
-    is faster.
+    is faster, which takes `slower_us` at most, 0 if there is none.
     """
 
     sizes: int
     graph: float
     eager: float
     slower: int
+    slower_us: float
     graph_median: float
 
 
@@ -64,4 +65,6 @@ def over_torch(sizes: pd.DataFrame, variant: str) -> OverTorch | None:
         return None
     slower = (own["eager_speedup"] < 1) & (own["speedup"] > 1)
     graph, eager = (geometric_mean(own[name]) for name in ("speedup", "eager_speedup"))
-    return OverTorch(len(own), graph, eager, int(slower.sum()), float(own["speedup"].median()))
+    slower_us = own.loc[slower, "time_us"].max() if slower.any() else 0.0
+    median = float(own["speedup"].median())
+    return OverTorch(len(own), graph, eager, int(slower.sum()), float(slower_us), median)

@@ -31,7 +31,7 @@ def test_a_tie_has_no_lead():
 def test_without_a_rival_besides_torch_no_kernel_is_named():
     race = cell({"frontier": 2.0})
     assert (race.kernel, race.shade) == ("", "alone")
-    assert "only torch was timed beside it" in race.summary
+    assert "no rival besides torch was timed" in race.summary
 
 
 def test_a_cell_has_the_sizes_up_to_the_next_power_of_four():

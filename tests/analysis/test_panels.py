@@ -125,6 +125,7 @@ def test_the_control_is_the_baseline_of_the_operation_and_looks_like_torch():
     assert table.set_index("variant")["no_winner"].to_dict() == {"triton_rms_norm": "", "other": ""}
     *_, control = panels.with_controls(table).to_dict("records")
     assert (control["variant"], control["speedup"]) == ("torch_rms_norm", 1)
+    assert control["eager_us"] == control["torch_eager_us"], "not that of another kernel"
     styles = palette.styles(["torch_rms_norm", "other"], ["torch_rms_norm"])
     assert styles["torch_rms_norm"] == palette.KNOWN["torch_softmax"] != styles["other"]
     measured = synthetic.with_speedups({"torch_rms_norm": 1.01, "other": 1.2}, **columns)

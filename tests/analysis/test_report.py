@@ -132,7 +132,7 @@ def test_a_named_shape_has_a_line_with_the_answer_of_each_element_type(written):
     assert line[1] == "1024 x 4096"
     assert line[2].startswith("float32: frontier; ")
     assert line[2].endswith(" µs, 2.00 times torch; bfloat16: not measured")
-    assert cells(lines, "GPT-2")[2] == "float32: no winner: only torch was timed beside it"
+    assert cells(lines, "GPT-2")[2] == "float32: no winner: no rival besides torch was timed"
 
 
 def test_a_named_shape_counts_the_kernels_of_a_tie_that_it_does_not_name(written):

@@ -139,6 +139,7 @@ USUAL = {"a": 2.0, "b": 1.5, TORCH: 1.0}
         ({"a": 2.0, "b": 1.5}, "", ""),
         ({"a": 2.0, TORCH: 1.0}, "", ranking.NO_RIVAL),
         ({"a": 2.0}, "", ranking.NO_RIVAL),
+        ({"frontier": 2.0, "frontier_triton": 1.5}, "", ranking.NO_RIVAL),  # its own fallback
         ({TORCH: 1.0}, "", ranking.NOTHING_ELSE),
         ({"a": 0.5, TORCH: 1.0}, "", ""),  # torch has beaten another
         ({"b": 1.5, "c": 1.2}, "", "a, the usual winner, was not timed"),

@@ -11,8 +11,6 @@ from pathlib import Path
 from tests.browser import chromium
 
 SCREENS = {1440: (900, "light"), 375: (1000, "dark")}  # width -> height, colours
-# A race of eight projects.
-QUESTION = "#h200/softmax/float32/64x50257"
 
 
 def main(page: Path, folder: Path) -> None:
@@ -22,7 +20,7 @@ def main(page: Path, folder: Path) -> None:
         for width, (height, scheme) in SCREENS.items():
             size = {"width": width, "height": height}
             opened = browser.new_page(viewport=size, color_scheme=scheme, reduced_motion="reduce")
-            opened.goto(page.resolve().as_uri() + QUESTION)
+            opened.goto(page.resolve().as_uri())  # the question with which the page opens
             opened.wait_for_selector(".js")
             opened.screenshot(path=folder / f"report_{width}.png")
             print(folder / f"report_{width}.png")

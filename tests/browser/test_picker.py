@@ -99,10 +99,10 @@ def test_a_size_that_was_not_measured_is_answered_by_both_neighbours(opened, few
     for text, (asked, (winner, near)) in zip(said, ANSWERS.items(), strict=True):
         assert text["winner"].strip() == winner
         size, *sizes = (f"{m} × {n}" for m, n in (asked, *near))  # noqa: RUF001
-        where = f"{size} was not measured; the answer is that at {' and '.join(sizes)}. "
+        where = f"{size} was not measured. The ranking is that at {' and '.join(sizes)}, "
         assert text["notice"].startswith(where * bool(near))
     alone, *_, won = said
-    assert alone["lead"].endswith(", but only torch was timed beside it.")
+    assert alone["lead"].endswith(", but no rival besides torch was timed.")
     assert won["lead"].startswith("triton_row is next, with 1.33")
     assert "from softmax_bench import softmax" in page.locator("#about-kernel").inner_text()
 
@@ -163,7 +163,8 @@ def test_named_shapes_can_be_picked_and_fill_the_operation_and_the_type(opened, 
     names += [["loss", "cross_entropy", "bfloat16", 4, 8]]
     page = opened(path=made.page(synthetic.frame_of(made.rows()), tmp_path, names))
     models = page.locator("#named select")
-    label = "GPT-2 sampling: 64\u00a0×\u00a050257, float16 (not measured)"  # noqa: RUF001
+    label = "GPT-2 sampling: softmax, 64\u00a0×\u00a050257, float16"  # noqa: RUF001
+    assert models.locator("optgroup").last.get_attribute("label") == "not measured"
     models.select_option(label=label)
     assert values(page)[1:] == ["softmax", "float16", "64", "50257"]
     assert "(GPT-2 sampling)" in page.locator("#asked").inner_text()
@@ -189,6 +190,7 @@ def test_rivals_without_a_time_at_a_size_are_named_with_the_reason(opened, tmp_p
     assert "peer_liger (unavailable)" in text["untimed"]
     assert "peer_flashinfer (consecutive calls overlap)" in text["untimed"]
     assert "peer_quack" in text["untimed"]
+    assert "torch_softmax" not in text["untimed"], "every process times it"
     (text,) = ask(page, ("h200", "softmax", "float32", 1024, 512))
     assert "peer_liger" not in text["untimed"]
 

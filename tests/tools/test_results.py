@@ -62,6 +62,12 @@ def test_an_unranked_kernel_that_is_faster_than_the_runner_up_is_named():
         assert f"| `peer_liger`, 1.67{named} |" in text
 
 
+def test_a_tie_at_a_named_shape_names_both():
+    place = {"n": 128256, "gpu": "h100", "M": 4096, "op": "log_softmax"}
+    text = results.workloads(recorded({OURS: 2.0, "peer_liger": 2.0}, "peers", **place))
+    assert f"| tie: `{OURS}`, `peer_liger` |" in text
+
+
 def test_a_loss_stands_in_the_goals_as_a_win_does(rows):
     text = results.goal_table(rows)
     lost = "0.0 % of 1"  # each sweep has the same processes

@@ -36,7 +36,10 @@ function graphFacts(row, tied) {
 
 // Says whether the host or the GPU bounds eager calls, and who is quickest when it is the host.
 function eagerFacts(size, row) {
-  const { eager_us: own, torch_eager_us: torch, time_us: graph } = row;
+  const { eager_us: own, time_us: graph } = row;
+  // torch's own row, where there is one, as in the table
+  const torchRow = size.rows.find((rival) => PAGE.baselines.includes(rival.variant));
+  const torch = torchRow?.eager_us ?? row.torch_eager_us;
   if (own === null) return "No eager call was timed here.";
   const speed = `${microseconds(own)} a call` + (torch === null ? "" : ` (torch ${number(torch)})`);
   if (own < UNLIKE * graph) return `Called eagerly: ${speed}, bound by the GPU, as in a graph.`;
@@ -54,14 +57,13 @@ function eagerFacts(size, row) {
 }
 
 // Who is next, or why the fastest that was timed has not won.
-function lead(near, { names, why, depends }) {
-  const [size] = near;
-  if (why) return `${names[0]} was timed at ${sizeName(size)}, but ${why}.`;
+function lead(question, near, { names, why, depends }) {
+  if (why) return `${names[0]} was timed at ${sizeName(near[0])}, but ${why}.`;
   if (depends) return near.map((one) => `${outcome(one)} at ${sizeName(one)}`).join("; ") + ".";
   const raced = near.find((one) => !one.no_winner);
   const tie = names.length > 1 ? "None is significantly more than 1 % slower. " : "";
   const next = raced.rows.find((row) => !row.in_best_set);
-  const where = near.length > 1 || !alike(raced, size) ? ` at ${sizeName(raced)}` : "";
+  const where = alike(raced, question) ? "" : ` at ${sizeName(raced)}`;
   return next ? `${tie}${next.variant} is next, with ${times(next.behind_best)} the time${where}.` : tie;
 }
 
@@ -116,7 +118,8 @@ function notice(question, sizes, near, names) {
     return [`${fault}, and the nearest measured N is off by more than ${FAR} times, so no kernel is `,
       "named: see ", link(closest, sizeName(closest)), ". ", ...measure];
   const from = near.map(sizeName).join(" and ");
-  return [`${fault}; the answer is that at ${from}. `, estimated(question, sizes, names), ...measure];
+  return [`${fault}. The ranking is that at ${from}, and times are estimates. `,
+    estimated(question, sizes, names), ...measure];
 }
 
 // Warns of times of older code.
@@ -137,7 +140,7 @@ function untimed(size) {
   const reasons = Map.groupBy(parts, ([, reason]) => reason);
   const texts = [...reasons].map(([reason, group]) => {
     const names = group.map(([name]) => name).join(", ");
-    return reason === "no row" ? names : `${names} (${reason})`;
+    return `${names} (${reason === "no row" ? "not timed" : reason})`;
   });
   return texts.length ? `Not ranked here: ${texts.join("; ")}.` : "";
 }
@@ -156,7 +159,7 @@ function answer(question) {
     check && near.length ? "This CPU, to show that all works" : near.length ? headline(result, exact) : "");
   say("#graph", ...(row && exact && !check ? graphFacts(row, result.names.length > 1) : []));
   say("#eager", row && exact && !check ? eagerFacts(size, row) : "");
-  say("#lead", near.length && !check ? lead(near, result) : "");
+  say("#lead", near.length && !check ? lead(question, near, result) : "");
   say("#untimed", near.length && !check ? untimed(size) : "");
   say("#about-kernel", near.length && !check ? `${stale(size.rows)} ${about(result.names[0])}` : "");
   find("#link").href = address(question);

@@ -72,8 +72,8 @@ def payload(published: Published, content: dict) -> str:
 
 
 def records(rows: pd.DataFrame) -> list[dict[str, object]]:
-    """Return rows of four significant digits, None for unknown numbers."""
-    short = rows.map(lambda value: float(f"{value:.4g}") if isinstance(value, float) else value)
+    """Return rows of six significant digits, which the page rounds to three; None: unknown."""
+    short = rows.map(lambda value: float(f"{value:.6g}") if isinstance(value, float) else value)
     return json.loads(short.to_json(orient="records"))
 
 

@@ -37,11 +37,17 @@ function complain(fault) {
 
 // The picker of named shapes; it fills the operation, the element type, M and N.
 const models = find("#named select");
-for (const [op, group] of Map.groupBy(WORKLOADS, (workload) => workload.op))
-  models.append(h("optgroup", { label: op }, ...group.map((workload) => {
-    const text = `${workload.name}: ${sizeName(workload)}, ${workload.dtype}`;
-    const isTimed = RANKED.some((row) => isWorkload(row)(workload));
-    return h("option", { value: WORKLOADS.indexOf(workload) }, text + (isTimed ? "" : " (not measured)"));
+// Measured ones come first, by operation; the others, which get an estimate at best, come last.
+const isTimed = (workload) => RANKED.some((row) => isWorkload(row)(workload));
+const groups = [
+  ...[...Map.groupBy(WORKLOADS.filter(isTimed), ({ op }) => op)].sort(by(([, group]) => -group.length)),
+  ["not measured", WORKLOADS.filter((workload) => !isTimed(workload))],
+];
+for (const [label, group] of groups.filter(([, group]) => group.length))
+  models.append(h("optgroup", { label }, ...group.map((workload) => {
+    const op = isTimed(workload) ? "" : `${workload.op}, `;
+    const text = `${workload.name}: ${op}${sizeName(workload)}, ${workload.dtype}`;
+    return h("option", { value: WORKLOADS.indexOf(workload) }, text);
   })));
 find("#named").hidden = !WORKLOADS.length;
 models.addEventListener("input", () => {
