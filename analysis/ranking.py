@@ -165,9 +165,9 @@ def contestant(variants: pd.Series) -> pd.Series:
 def leads(sizes: pd.DataFrame, kernel: str, torch: bool = True) -> pd.DataFrame:
     """Return the lead of `kernel` over its best rival: a line for each SIZE, where it has one.
 
-    `lead` is how many times as fast as `rival`, the fastest variant of others, it is. `tie`: both are
-    in the best set. `torch`: torch is a rival, too. It needs no line, because every process times
-    it beside its variant; without one, it ties with what is within stats.TIE. `sizes`: of
+    `lead` is how many times as fast as `rival`, the fastest variant of others, it is. `tie`: both
+    are in the best set. `torch`: torch is a rival, too. It needs no line, because every process
+    times it beside its variant; without one, it ties with what is within stats.TIE. `sizes`: of
     `over_sweeps`.
     """
     names = contestant(sizes["variant"])

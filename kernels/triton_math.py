@@ -42,7 +42,7 @@ def tree_sum(z, ROWS: tl.constexpr, COLS: tl.constexpr):
 
 @triton.jit
 def exact_difference(x, y):
-    """Return x - y as it is rounded, and what rounding lost: NaN where the difference is none."""
+    """Return the rounded x - y and its rounding error; NaN if the difference is not finite."""
     high = x - y
     back = high - x
     return high, (x - (high - back)) - (y + back)

@@ -34,8 +34,8 @@ POINTS = (
     ("softmax", "float32", 1024, 256),
 )
 CONDITIONS = (
-    "Times in a CUDA graph, with a cold cache; ◊ measured with an older version. 100 % of the limit "
-    "is the speed of a copy, or of a read where an operation returns one value per row. For "
+    "Times in a CUDA graph, with a cold cache; ◊ measured with an older version. 100 % of the "
+    "limit is the speed of a copy, or of a read where an operation returns one value per row. For "
     "functions of logits, torch is the composition that trainers call, which casts to float32 "
     "first; these are forward passes."
 )

@@ -68,7 +68,7 @@ def summary(rows: pd.DataFrame) -> str:
     goal = f"(goal: {percent(goals.SHARE)})"
     heads = (
         f"Speed-up of `{OURS}` over torch, geometric mean ({goals.OF_THESE})",
-        "The same for eager calls, which take the longer of the GPU's and the host's time",
+        "Speed-up of eager calls, where the slower of GPU and host counts",
         f"Sizes where it is at most 1 % slower than the fastest kernel {goal}",
         f"Sizes of 128 MB and more where it reaches 0.95 of a copy's bandwidth {goal}",
         f"Few long rows where it reaches 0.95 of [their roofline]({ROOFLINE}) {goal}",
@@ -86,8 +86,8 @@ def _eager(ranks: pd.DataFrame) -> str:
     if means is None:
         return ABSENT
     return (
-        f"{number(means.eager, 3)} ({counted(means.sizes, 'size')}; in a graph the same sizes give "
-        f"{number(means.graph, 3)}, and at {means.slower} eager torch is faster)"
+        f"{number(means.eager, 3)} ({counted(means.sizes, 'size')}; {number(means.graph, 3)} at "
+        f"the same sizes in a CUDA graph; at {means.slower} of them eager torch is faster)"
     )
 
 
@@ -126,7 +126,7 @@ def claim_list(rows: pd.DataFrame) -> str:
         quantity = quantity[:1].upper() + quantity[1:]
         words = f"{', '.join(heads)}: “{statement}” ({claim}). {quantity}: {'; '.join(values)}."
         if first["own_table"] in (PARTLY, NOT_REPRODUCED):
-            words += " The source's own table does not bear out its words at every size."
+            words += " The source's own table has such exceptions, too."
         lines.append(f"{words} [Why]({WHY}#{first['explained']})")
     return bullets(lines)
 

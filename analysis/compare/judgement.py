@@ -11,6 +11,7 @@ from analysis import InputError, exit_codes, schema, stats
 from analysis import markdown as md
 from analysis.frame import distinct, is_baseline, is_ranked
 from kernels import split_config
+from measure.status import Status
 
 POINT = list(schema.POINT)
 # The worst class first.
@@ -20,6 +21,7 @@ BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS, NEITHER = CLASSES
 CONDITIONS = ("gpu_name", "gpu_uuid", *schema.VERSIONS, *schema.BASELINE_STATE)
 CONDITIONS += ("measure_sha256", "seed", "blocks")
 # Conditions of torch's own times: if one differs, torch is no control.
+FAULTS = Status.INCORRECT, Status.COMPILE_ERROR, Status.CRASH  # of a kernel
 OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", *schema.BASELINE_STATE, "seed"}
 WIDE = "the interval is wide: measure both with more `replicates`"
 BY_CHANCE = "of so many points, one may differ so by chance: measure both with more `replicates`"
@@ -130,7 +132,11 @@ def _unjudged(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
     unknown = (before == "") | (after == "")
     table["code"] = np.select([unknown, before == after], ["", "same"], "changed")
     ok = old["status"] == "ok", new["status"] == "ok"
-    table["change"] = np.select([ok[0] & ok[1], *ok], [UNCLEAR, BROKE, WORKS], default=NEITHER)
+    # in Triton's interpreter nothing is timed, so a kernel can break there, and not become slower
+    was_right = ok[0] | ((old["status"] == "interpreted") & new["status"].isin(FAULTS))
+    table["change"] = np.select(
+        [ok[0] & ok[1], was_right, ok[1]], [UNCLEAR, BROKE, WORKS], default=NEITHER
+    )
     table["note"] = ""  # why two ok points cannot be compared
     for run, when in ((old, "OLD"), (new, "NEW")):
         unranked = ok[0] & ok[1] & ~is_ranked(run)

@@ -15,7 +15,7 @@ from analysis.compare.judgement import (
     describe,
     verdict,
 )
-from analysis.frame import distinct, legend, mark
+from analysis.frame import distinct, is_baseline, legend, mark
 
 COLUMNS = ["change", *POINT, "old µs", "new µs", "ratio", "of times", "code", "note"]
 
@@ -44,7 +44,8 @@ def _about(comparison: Comparison, paths: tuple[Path, Path]) -> list[str]:
         commits = md.text(", ".join(c[:12] for c in distinct(run["git_commit"])) or "unknown")
         dirty = " with changes" if (run["git_dirty"] == "true").any() else ""
         first = md.text(run["started_at"].min())
-        alone = len(run.drop_duplicates(POINT)) - len(comparison.changes)
+        points = run if not comparison.paired else run[~is_baseline(run)]  # torch is the control
+        alone = len(points.drop_duplicates(POINT)) - len(comparison.changes)
         text = f"; {md.counted(alone, 'point')} in it only, not compared" if alone else ""
         lines.append(f"- {name}: `{path}`, commit {commits}{dirty}, from {first}{text}")
     if comparison.differences:

@@ -10,6 +10,7 @@ from analysis import frame, ranking, row_files, schema
 from analysis import markdown as md
 from analysis.eligibility import mark_ranked
 from analysis.report.special_rows import SEPARATOR, WRONG
+from measure.device.gpus import CPU
 from measure.status import RIGHT
 
 HEADS = ("rank", "kernel", "in a graph", "over torch [95 %]", "eager call", "over torch [95 %]")
@@ -72,7 +73,7 @@ def verdict(table: pd.DataFrame, kernel: str, unmeasured: Mapping[str, str]) -> 
     if kernel in unmeasured:
         return f"{kernel}: {unmeasured[kernel]}"
     row = table[table["variant"] == kernel].iloc[0].to_dict()
-    if math.isnan(row["rank"]):
+    if row["gpu"] == CPU or math.isnan(row["rank"]):  # a CPU's time says nothing about a GPU
         return f"{kernel}: not timed, {check_of(row)}"
     parts = [f"{md.percent(row['of_limit'])} of the limit", _against_rival(table, kernel)]
     wrong = wrong_on(row)

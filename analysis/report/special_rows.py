@@ -14,7 +14,8 @@ RIGHT, WRONG = "special_rows_right", "special_rows_wrong"
 # The words of a table that need a note -> the note.
 NOTES = {
     "|  |": "An empty cell: no checked row was long enough.",
-    "wrong** in ": "“wrong in 2 of 5”: of the sizes, dtypes and GPUs that were checked.",
+    "wrong** in ": "“wrong in 2 of 5”: at 2 of the 5 combinations of size, dtype and GPU that "
+    "were checked.",
 }
 
 
@@ -43,7 +44,7 @@ def _unnamed(rows: pd.DataFrame) -> str:
         f"`{name}` at {counted(count, 'point')}"
         for name, count in rows["variant"].value_counts().items()
     )
-    return f"Older rows do not say which special rows are wrong. Some are for {wrong}."
+    return f"Older rows only record that some special row failed: {wrong}."
 
 
 def _table(rows: pd.DataFrame) -> str:

@@ -77,10 +77,13 @@ def _public(declared: LibraryFunction) -> Callable[..., Tensor]:
 
     Differentiable. This package's kernels compute float32, float16 and bfloat16 on an NVIDIA GPU,
     with arithmetic in float32. Other inputs, and calls with ``out``, go to torch. input is cast to
-    ``dtype`` first. ``temperature`` is a number above 0, or a tensor of input's shape with ``dim``
-    removed, whose values are not checked. input is divided by it in float32, at the cost of one
-    more pass over the matrix; the dtype of the result stays. Raises ValueError for a number that is
-    not above 0.
+    ``dtype`` first.
+
+    ``temperature``: divide input by this, a number above 0, or a tensor of input's shape without
+    ``dim``, whose values are not checked. The division is in float32, costs one more pass over the
+    matrix, and does not change the dtype of the result. Raises ValueError for a number that is not
+    above 0.
+
     ``_stacklevel`` is there because ``torch.nn.functional.{name}`` has it.
     The result is contiguous and has input's shape. Raises what torch raises.
     """

@@ -21,7 +21,8 @@ def write(name: str, language: str, output: Path | None = None) -> list[Path]:
     may have, and for a path that cannot be written.
     """
     if why := _why_refused(name):
-        raise KernelFileError(f"name {name!r}: {why}; choose another name, e.g. my_softmax")
+        example = "" if name in names() else ", e.g. my_softmax"  # which may be the one refused
+        raise KernelFileError(f"name {name!r}: {why}; choose another name{example}")
     path = output or CONTRIBUTED / f"{name}.py"
     if path.name != f"{name}.py":
         raise KernelFileError(
@@ -77,6 +78,8 @@ def next_steps(paths: list[Path], output: Path | None) -> str:
         f"wrote {written}: the kernel is correct, but slow.",
         "Make it fast, and describe how in its docstring. For another operation define a function",
         "of its name in the same file (operations/ has their files). Then you can",
+        "  rank it beside every kernel that is installed, at one size:",
+        f"    make shape M=1024 N=4096 KERNEL={shlex.quote(os.path.relpath(paths[0]))}",
         "  check and time one size:",
         f"    {shlex.join(['python', '-m', 'measure', 'point', *kernel, *size])}",
         *([] if output else ["  run its tests:", f"    python -m pytest tests/kernels -k {name}"]),

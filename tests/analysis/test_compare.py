@@ -88,6 +88,7 @@ def test_row_files_a_recorded_table_and_measurements_of_one_run_are_the_same(tmp
         assert out.splitlines()[0] == "**16 same, 1 ok in neither of 17 points: passed.**"
     lines[1]["flags"] = "throttled"  # each run is ranked by the flags that are given
     _, out, _ = compare(lines, lines, "--unranked-flags", "throttled")
+    assert "in it only" not in out, "torch's own rows are the control"
     assert "| not ranked in NEW: throttled |" in out
 
 
@@ -104,9 +105,12 @@ def test_a_point_that_broke_or_is_slower_than_the_threshold_fails(tmp_path, comp
     fine, made = rows(1, variants=MINE), tmp_path / "made"
     slower = rows(2, {("mine_3", 2048): 1.05}, variants=MINE)
     broken = [*fine[1:], synthetic.row(variant=MINE[0], N=SIZES[0], status="crash")]
+    checked = "interpreted", "incorrect"
+    on_a_cpu = [[synthetic.row(variant=MINE[0], N=8, status=status)] for status in checked]
     for old, new, options, expected, words in (
         (broken, fine, ["--output-dir", made], 0, ["1 works now", ": passed.**"]),
         (fine, broken, ["--output-dir", made], 4, ["**1 broke, ", "ok, then crash"]),
+        (*on_a_cpu, [], 4, ["**1 broke", "interpreted, then incorrect"]),
         (fine, slower, ["--threshold", "8"], 0, ["**1 slower, "]),
         (
             fine,

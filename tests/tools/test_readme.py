@@ -67,9 +67,7 @@ def test_the_strongest_rival_is_the_one_nearest_to_frontier():
 def test_a_rival_at_a_single_size_is_not_the_strongest_among_rivals_at_many():
     parts = [recorded({OURS: 1.5, "peer_liger": 1.2}, n=2**i) for i in range(8, 12)]
     parts.append(recorded({OURS: 1.5, "peer_quack": 1.65}))
-    assert "`peer_liger`**, of those timed at 2 sizes or more" in readme.findings(
-        pd.concat(parts)
-    )
+    assert "`peer_liger`**, of those timed at 2 sizes or more" in readme.findings(pd.concat(parts))
 
 
 def test_a_point_names_ties_and_says_where_no_rival_was_timed():

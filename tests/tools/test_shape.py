@@ -60,6 +60,8 @@ def test_without_a_gpu_kernels_are_checked_and_no_time_is_printed(capsys):
     assert "kernels were checked on 16 of 4096 rows, and nothing was timed on a GPU" in said
     assert said.splitlines()[-1].startswith("shifted: not timed, incorrect: ")
     assert "µs" not in said
+    right = shape.main([*words[:3], "--kernel=torch_logits"]), capsys.readouterr().out
+    assert (right[0], right[1].splitlines()[-1]) == (0, "torch_logits: not timed, right")
     rows = list(Path("results/rows/cpu/logsumexp").rglob("M16_N64/*.csv"))
     assert len(rows) == 4  # the given kernel, torch, torch.compile and frontier_logits
     before = [row.stat().st_mtime_ns for row in rows]

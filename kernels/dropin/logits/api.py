@@ -60,7 +60,7 @@ def token_log_probs(
 
     A row has the same bits in any batch, at any address, with and without gradients. A token whose
     index is outside its row has log-probability NaN. Raises ValueError for shapes or
-    devices that do not match, for a number as temperature that is below 1e-38, and for a
+    devices that do not match, for a temperature, given as a number, below 1e-38, and for a
     temperature or a mask that requires a gradient; TypeError for an index that is not integral.
     """
     shape = logits.shape[:-1]
