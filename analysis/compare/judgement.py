@@ -21,7 +21,8 @@ BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS, NEITHER = CLASSES
 CONDITIONS = ("gpu_name", "gpu_uuid", *schema.VERSIONS, *schema.BASELINE_STATE)
 CONDITIONS += ("measure_sha256", "seed", "blocks")
 # Conditions of torch's own times: if one differs, torch is no control.
-FAULTS = Status.INCORRECT, Status.COMPILE_ERROR, Status.CRASH  # of a kernel
+# Statuses of a kernel that has a fault.
+FAULTS = Status.INCORRECT, Status.COMPILE_ERROR, Status.CRASH
 OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", *schema.BASELINE_STATE, "seed"}
 WIDE = "the interval is wide: measure both with more `replicates`"
 BY_CHANCE = "of so many points, one may differ so by chance: measure both with more `replicates`"
@@ -132,7 +133,7 @@ def _unjudged(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
     unknown = (before == "") | (after == "")
     table["code"] = np.select([unknown, before == after], ["", "same"], "changed")
     ok = old["status"] == "ok", new["status"] == "ok"
-    # in Triton's interpreter nothing is timed, so a kernel can break there, and not become slower
+    # A kernel can break in Triton's interpreter, too, where nothing is timed.
     was_right = ok[0] | ((old["status"] == "interpreted") & new["status"].isin(FAULTS))
     table["change"] = np.select(
         [ok[0] & ok[1], was_right, ok[1]], [UNCLEAR, BROKE, WORKS], default=NEITHER

@@ -21,7 +21,7 @@ def write(name: str, language: str, output: Path | None = None) -> list[Path]:
     may have, and for a path that cannot be written.
     """
     if why := _why_refused(name):
-        example = "" if name in names() else ", e.g. my_softmax"  # which may be the one refused
+        example = "" if name in names() else ", e.g. my_softmax"
         raise KernelFileError(f"name {name!r}: {why}; choose another name{example}")
     path = output or CONTRIBUTED / f"{name}.py"
     if path.name != f"{name}.py":

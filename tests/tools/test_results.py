@@ -77,7 +77,7 @@ def test_a_loss_stands_in_the_goals_as_a_win_does(rows):
     lines = goals.rivals(rows).splitlines()[2:]
     assert lines[1].startswith("| H100 | `peer_liger` | 1 | 0 | 0 | 1 | 0.9091 [")
     assert lines[3].startswith("| H200 | `peer_liger` | 1 | 1 | 0 | 0 | 1.250 [")
-    assert "H200: `frontier` is more than 1 % behind: nowhere." in text
+    assert "H200: `frontier` is more than 1 % behind, in times of the fastest: nowhere." in text
     assert "one replicate, so no verdict on a claim was repeated" in text
 
 
