@@ -47,9 +47,9 @@ def test_a_sweep_of_fewer_replicates_is_named():
 
 
 def test_a_sweep_that_lacks_matrices_is_named():
-    """65536 columns are a matrix of `peers`, in a sweep of seven."""
+    """65536 columns are a matrix of `peers`, in a sweep of eight."""
     some = recorded(PEERS, "peers", "h100", distribution="normal")
-    assert "Sweeps in part: `peers` 1 of 7 matrices." in results.gpus(some)
+    assert "Sweeps in part: `peers` 1 of 8 matrices." in results.gpus(some)
 
 
 def test_an_unranked_kernel_that_is_faster_than_the_runner_up_is_named():
