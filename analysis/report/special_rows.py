@@ -22,8 +22,9 @@ NOTES = {
 def tables(rows: pd.DataFrame) -> str:
     """Return a heading and a table for each operation of which rows name special rows.
 
-    A table has a line for each special row, and a column for each variant. Last come the variants
-    of which older rows say that some special row is wrong, but not which.
+    A table has a line for each special row, and a column for each variant, or the other way round
+    where there are more variants. Last come the variants of which older rows say that some special
+    row is wrong, but not which.
     """
     named = (rows[RIGHT] != "") | (rows[WRONG] != "")
     # only a first replicate checks special rows
@@ -50,13 +51,16 @@ def _unnamed(rows: pd.DataFrame) -> str:
 def _table(rows: pd.DataFrame) -> str:
     variants = sorted(set(rows["variant"]), key=palette.order)
     counts = {name: _counts(rows[rows["variant"] == name]) for name in variants}
-    lines = []
+    lines = [["special rows", *(f"`{name}`" for name in variants)]]
     for special in _order(rows):
         cells = (_cell(*(count[special] for count in counts[name])) for name in variants)
         lines.append([special, *cells])
     checked = [counted(len(rows[rows["variant"] == name]), "point") for name in variants]
-    heads = ["special rows", *(f"`{name}`" for name in variants)]
-    return table(heads, [*lines, ["checked", *checked]])
+    lines.append(["checked", *checked])
+    if len(variants) > len(lines):
+        lines[0][0] = "kernel"
+        lines = [*map(list, zip(*lines, strict=True))]
+    return table(lines[0], lines[1:])
 
 
 def _names(cell: str) -> list[str]:

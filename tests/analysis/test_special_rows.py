@@ -42,7 +42,14 @@ def test_a_table_has_a_line_for_each_special_row_in_the_order_of_the_checks():
 def test_older_rows_that_name_none_are_counted_below_the_tables():
     older = [rows("peer_c", n, "", flags="edge_cases launch_bound") for n in (64, 128)]
     text = special_rows.tables(pd.concat([*older, rows("peer_b", 64, "NaN")], ignore_index=True))
-    assert text.endswith("say which special rows are wrong. Some are for `peer_c` at 2 points.")
+    assert text.endswith("only record that some special row failed: `peer_c` at 2 points.")
+
+
+def test_a_table_of_many_variants_has_a_line_for_each():
+    parts = [rows(f"peer_{letter}", 64, "NaN") for letter in "abcd"]
+    _, text = special_rows.tables(pd.concat(parts, ignore_index=True)).split("\n\n")
+    assert text.splitlines()[0] == "| kernel | NaN | checked |"
+    assert text.splitlines()[2] == "| `peer_a` | right | 1 point |"
 
 
 def test_rows_that_name_none_have_no_table():
