@@ -12,7 +12,7 @@ from analysis.schema import SIZE, SWEEP_MATRIX
 SET = ["gpu", "dtype", "sweep"]
 MIN_SIZES = 3  # sizes of one M, or of one M·N, which fewer may have by chance
 CONTROL = "control"  # the flag of rows that `with_controls` adds
-MEDIANS = ["time_us", "throughput_gbps", "of_copy", "of_meet", "copy_us", "meet_us"]
+MEDIANS = ["time_us", "eager_us", "throughput_gbps", "of_copy", "of_meet", "copy_us", "meet_us"]
 UNKNOWN = ["time_us_q20", "time_us_q80", "warm_us", "latency_us", "speedup_low", "speedup_high"]
 UNKNOWN += ["rank"]  # it does not compete
 
@@ -70,8 +70,8 @@ def select(measurements: pd.DataFrame, published: Published, *key: str) -> Selec
 def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
     """Return `frame` with a row of torch added for each matrix without a timed one.
 
-    The row has the median of `torch_us` over the rows of the matrix, and the flag CONTROL. Added
-    rows come last, and the index continues.
+    The row has the medians of torch's times over the rows of the matrix, and the flag CONTROL.
+    Added rows come last, and the index continues.
     """
     timed = frame[is_ranked(frame, any_board=True) & is_baseline(frame)]
     matrices = pd.MultiIndex.from_frame(timed[SWEEP_MATRIX])
@@ -84,10 +84,10 @@ def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
         "variant": rows["baseline"],
         "flags": CONTROL,
         "time_us": rows["torch_us"],
+        "eager_us": rows["torch_eager_us"],
         "speedup": 1.0,
+        "eager_speedup": 1.0,
     }
-    if "eager_us" in rows:
-        values |= {"eager_us": rows["torch_eager_us"], "eager_speedup": 1.0}
     values |= {name: rows[name] * scale for name in ("throughput_gbps", "of_copy", "of_meet")}
     values |= dict.fromkeys(UNKNOWN, float("nan")) | {"in_best_set": False, "competitors": 0}
     groups = rows.assign(**values).groupby(SWEEP_MATRIX, sort=False)

@@ -116,15 +116,15 @@ def _with_best_sets(places: pd.DataFrame) -> pd.DataFrame:
 def _contest(places: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """Return `places` with `no_winner`, and without best sets where it says why there is none.
 
-    A win counts only against a rival other than torch and than a part of the same kernel, see
-    `contestant`, and only where the favourite is not missing:
-    the variant most often in the best set of the GPU, operation and dtype. A favourite that fails
-    at a size is not missing: it has lost.
+    A win counts only against a rival other than torch and than a part of the same kernel (see
+    `contestant`), and only where the favourite is not missing: the variant most often in the best
+    set of the GPU, operation and dtype. A favourite that fails at a size is not missing: it has
+    lost.
     """
     torch = set(table["baseline"])
     size, rivals = [places[name] for name in SIZE], ~places["variant"].isin(torch)
     first = places["variant"].where(places["rank"] == 1).groupby(size).transform("first")
-    is_other = contestant(places["variant"]) != contestant(first)
+    is_other = places["variant"].map(contestant) != first.map(contestant)
     raced = (rivals & is_other).groupby(size).transform("any")
     alone = np.where(first.isin(torch), NOTHING_ELSE, NO_RIVAL)
     places["no_winner"] = np.where(raced, "", alone)
@@ -157,9 +157,9 @@ def over_sweeps(table: pd.DataFrame) -> pd.DataFrame:
     return merged.assign(**words).reset_index()
 
 
-def contestant(variants: pd.Series) -> pd.Series:
-    """Return who takes part in a contest: the variants, and `frontier` for its parts, too."""
-    return variants.mask(variants.str.startswith(f"{OURS}_", na=False), OURS)
+def contestant(variant: str) -> str:
+    """Return who takes part in a contest: the variant, or OURS for its parts."""
+    return OURS if variant.startswith(f"{OURS}_") else variant
 
 
 def leads(sizes: pd.DataFrame, kernel: str, torch: bool = True) -> pd.DataFrame:
@@ -170,9 +170,8 @@ def leads(sizes: pd.DataFrame, kernel: str, torch: bool = True) -> pd.DataFrame:
     times it beside its variant; without one, it ties with what is within stats.TIE. `sizes`: of
     `over_sweeps`.
     """
-    names = contestant(sizes["variant"])
-    is_own = sizes["variant"] == kernel
-    own, rivals = sizes[is_own], sizes[names != names[is_own].max()]
+    own = sizes[sizes["variant"] == kernel]
+    rivals = sizes[sizes["variant"].map(contestant) != contestant(kernel)]
     if torch:
         timed = pd.MultiIndex.from_frame(sizes.loc[is_baseline(sizes), SIZE])
         beside = own[~pd.MultiIndex.from_frame(own[SIZE]).isin(timed)]

@@ -21,7 +21,7 @@ from measure import ROOT
 from tools import record
 from tools.inserts import bullets
 
-OURS, TORCH = "frontier", "torch_softmax"
+OURS, TORCH = ranking.OURS, "torch_softmax"
 LEVEL_WITH, NEAR = 1 + stats.TIE, 1.04  # times over the fastest
 OF_ROOFLINE = 0.95
 AA_GOAL = 0.03, 0.07  # share of A/A intervals that exclude 1; 0.05 is chance
@@ -47,9 +47,9 @@ def reached(ranks: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return goal -> the sizes of `ranks` that it is for; `ranks` is of `rank_variants`.
 
     level, near: the time over that of the fastest, where a rival besides torch ranks; a part of
-    `frontier` is none. copy: the
-    share of the copy bandwidth, from LARGE bytes on. meet: the share of the second roofline, of few
-    long rows. cached: the time over that of the fastest peer, where a call's buffers fit in L2.
+    `frontier` is none. copy: the share of the copy bandwidth, from LARGE bytes on. meet: the share
+    of the second roofline, of few long rows. cached: the time over that of the fastest peer, where
+    a call's buffers fit in L2.
 
     A size of several sweeps or inputs counts once. The index is the size, the one furthest from the
     goal first. The columns are the `value`, the ends of its 95 % interval, NaN where it has none,
@@ -61,7 +61,7 @@ def reached(ranks: pd.DataFrame) -> dict[str, pd.DataFrame]:
     large = 2 * m * n * dtype.map(ITEMSIZE) >= LARGE
     few = (m <= FEW_ROWS) & (n >= LONG_ROW)
     behind = ranking.profile(ranks).reindex(columns=[OURS])
-    is_other = ranking.contestant(ranks["variant"]) != OURS
+    is_other = ranks["variant"].map(ranking.contestant) != OURS
     rivals = ranks[ranks["rank"].notna() & ~is_baseline(ranks) & is_other]
     behind = behind[behind.index.isin(pd.MultiIndex.from_frame(rivals[SIZE]))]
     behind = behind.join(own[["behind_low", "behind_high"]])

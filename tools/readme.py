@@ -51,17 +51,18 @@ def headline(rows: pd.DataFrame) -> str:
         return f"`{OURS}` was not timed on the {gpu.upper()}."
     sizes = pd.MultiIndex.from_frame(ranks.loc[_of_others(ranks), SIZE])
     level = level[level.index.isin(sizes)]
-    raced = (
-        f"Of the {counted(len(level), 'size')} where another project's kernel was timed, it is the "
-        f"fastest or within 1 % of it at {level['met'].sum()}."
-    )
+    raced = ""
+    if len(level):
+        raced = (
+            f" Of the {counted(len(level), 'size')} where another project's kernel was timed, it "
+            f"is the fastest or within 1 % of it at {level['met'].sum()}."
+        )
     return (
         f"On an {gpu.upper()}, softmax and log-softmax of this repository are "
         f"**{number(mean.graph, 2)} times as fast as PyTorch's** in CUDA graphs and "
         f"{number(mean.eager, 2)} times in eager calls (geometric means of "
         f"{counted(mean.sizes, 'measured size')}; half of them gain at least "
-        f"{number(mean.graph_median, 2)} times in a graph). {raced if len(level) else ''}"
-        f"{_age(ranks)}".rstrip()
+        f"{number(mean.graph_median, 2)} times in a graph).{raced}{_age(ranks)}"
     )
 
 
@@ -209,12 +210,12 @@ def _losses(all_ranks: pd.DataFrame, gpus: list[str]) -> str:
     """Return where `frontier` is furthest behind, and how often it misses what it aims at."""
     reached = {gpu: goals.reached(all_ranks[all_ranks["gpu"] == gpu]) for gpu in gpus}
     first = gpus[0]
-    ranks, meet = all_ranks[all_ranks["gpu"] == first], reached[first]["meet"]
-    mean = eager.over_torch(ranking.over_sweeps(ranks), OURS)
+    sizes = ranking.over_sweeps(all_ranks[all_ranks["gpu"] == first])
+    mean, meet = eager.over_torch(sizes, OURS), reached[first]["meet"]
     behind = " and ".join(
         f"{percent(size['value'] - 1, 1)} behind at {goals.point(size)} on the {gpu.upper()}"
-        for gpu, sizes in reached.items()
-        for size in sizes["level"][:1].reset_index().to_dict("records")
+        for gpu, sizes_of_goal in reached.items()
+        for size in sizes_of_goal["level"][:1].reset_index().to_dict("records")
     )
     called = f"{mean.slower} of {counted(mean.sizes, 'size')}" if mean else "no size"
     few = f"at most {goals.FEW_ROWS} rows of at least {goals.LONG_ROW} columns"
@@ -222,19 +223,21 @@ def _losses(all_ranks: pd.DataFrame, gpus: list[str]) -> str:
     return (
         f"**Where it loses.** At worst, `{OURS}` is {behind}. At {called} its kernel is faster "
         f"than torch's but an eager call is slower, because its launch costs the host more; all "
-        f"these kernels take less than {slower_us} µs.{_backward_loss(ranks)} "
+        f"these kernels take less than {slower_us} µs.{_backward_loss(sizes)} "
         f"With {few} it reaches 95 % of the attainable bandwidth at only {meet['met'].sum()} of "
         f"{counted(len(meet), 'size')}: many blocks share a row and must wait for each other."
     )
 
 
-def _backward_loss(ranks: pd.DataFrame) -> str:
-    """Return where the gradient kernel of the library is furthest behind; "" if it never is."""
-    sizes = ranking.over_sweeps(ranks)
-    own = sizes[sizes["variant"] == OUR_BACKWARD].sort_values("behind_best")
-    if own.empty or own["behind_best"].iloc[-1] <= goals.LEVEL_WITH:
+def _backward_loss(sizes: pd.DataFrame) -> str:
+    """Return where the gradient kernel of the library is furthest behind; "" if it never is.
+
+    `sizes`: lines of `ranking.over_sweeps`.
+    """
+    own = sizes[(sizes["variant"] == OUR_BACKWARD) & (sizes["behind_best"] > goals.LEVEL_WITH)]
+    if own.empty:
         return ""
-    last = own.iloc[-1]
+    last = own.loc[own["behind_best"].idxmax()]
     behind = f"{percent(last['behind_best'] - 1, 1)} behind at {goals.point(last)}"
     return f" The gradient, `{OUR_BACKWARD}`, is at worst {behind}."
 

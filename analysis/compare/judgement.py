@@ -20,9 +20,9 @@ BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS, NEITHER = CLASSES
 # Kernels are compared only where these are equal: boards, versions, measuring code, input.
 CONDITIONS = ("gpu_name", "gpu_uuid", *schema.VERSIONS, *schema.BASELINE_STATE)
 CONDITIONS += ("measure_sha256", "seed", "blocks")
-# Conditions of torch's own times: if one differs, torch is no control.
 # Statuses of a kernel that has a fault.
 FAULTS = Status.INCORRECT, Status.COMPILE_ERROR, Status.CRASH
+# Conditions of torch's own times: if one differs, torch is no control.
 OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", *schema.BASELINE_STATE, "seed"}
 WIDE = "the interval is wide: measure both with more `replicates`"
 BY_CHANCE = "of so many points, one may differ so by chance: measure both with more `replicates`"
@@ -134,7 +134,7 @@ def _unjudged(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
     table["code"] = np.select([unknown, before == after], ["", "same"], "changed")
     ok = old["status"] == "ok", new["status"] == "ok"
     # A kernel can break in Triton's interpreter, too, where nothing is timed.
-    was_right = ok[0] | ((old["status"] == "interpreted") & new["status"].isin(FAULTS))
+    was_right = ok[0] | ((old["status"] == Status.INTERPRETED) & new["status"].isin(FAULTS))
     table["change"] = np.select(
         [ok[0] & ok[1], was_right, ok[1]], [UNCLEAR, BROKE, WORKS], default=NEITHER
     )

@@ -37,9 +37,8 @@ function graphFacts(row, tied) {
 // Says whether the host or the GPU bounds eager calls, and who is quickest when it is the host.
 function eagerFacts(size, row) {
   const { eager_us: own, time_us: graph } = row;
-  // torch's own row, where there is one, as in the table
-  const torchRow = size.rows.find((rival) => PAGE.baselines.includes(rival.variant));
-  const torch = torchRow?.eager_us ?? row.torch_eager_us;
+  const isTorch = (rival) => PAGE.baselines.includes(rival.variant);
+  const torch = withTorch(size).find(isTorch)?.eager_us ?? null;
   if (own === null) return "No eager call was timed here.";
   const speed = `${microseconds(own)} a call` + (torch === null ? "" : ` (torch ${number(torch)})`);
   if (own < UNLIKE * graph) return `Called eagerly: ${speed}, bound by the GPU, as in a graph.`;
@@ -85,10 +84,9 @@ function missing(question) {
 function estimated(question, sizes, names) {
   const torch = RANKED.concat(PAGE.sizes).find(
     (row) => comparable(row, question) && PAGE.baselines.includes(row.variant))?.variant;
-  const withTorch = sizes.map((size) =>
-    ({ rows: [...size.rows, ...PAGE.sizes.filter((row) => row.rank === null && alike(row, size))] }));
+  const raced = sizes.map((size) => ({ rows: withTorch(size) }));
   const guesses = distinct([names[0], torch]).filter(Boolean).flatMap((name) => {
-    const guess = estimate(withTorch, question, name);
+    const guess = estimate(raced, question, name);
     if (!guess) return [];
     const spread = guess.rows.length > 1 ? ` (${number(guess.low)} to ${number(guess.high)})` : "";
     const from = guess.rows.map(sizeName).join(" and ");

@@ -34,11 +34,10 @@ function shade(row, best, { column, least }) {
 
 function showKernels(sizes) {
   const [size] = sizes;
-  const control = PAGE.sizes.filter((row) => row.rank === null && alike(row, size));
   const raced = !size.no_winner && !isCheck(size.gpu);
   const { column, least } = METRICS[metric.value];
   const unknown = least ? Infinity : -Infinity;
-  const rows = [...size.rows, ...control].toSorted(by((row) =>
+  const rows = withTorch(size).toSorted(by((row) =>
     (least ? 1 : -1) * (row[column] ?? unknown) || 0));
   const where = sizeTitle(size);
   say("#h-kernels", isCheck(size.gpu) ? `Checked on this CPU at ${where}` : `Kernels at ${where}`);

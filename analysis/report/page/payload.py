@@ -29,8 +29,7 @@ POINT = ["gpu", "op", "dtype", "M", "N", "variant", "flags", "mark"]
 TIMES = ["time_us", "eager_us", "speedup", "of_limit", "throughput_gbps"]
 # The columns of a shape over all sweeps, and of a row of one sweep.
 SHAPE = [*POINT, *TIMES, "elements", "speedup_low", "speedup_high", "rank", "in_best_set"]
-SHAPE += ["behind_best", "no_winner", "torch_eager_us", "eager_speedup"]
-SHAPE += ["eager_speedup_low", "eager_speedup_high"]
+SHAPE += ["behind_best", "no_winner", "eager_speedup_low", "eager_speedup_high"]
 ROW = [*POINT, *TIMES, "sweep", "status", "message"]
 # Colours of the palette with a contrast below 3 on white or on dark -> their replacement on both.
 CLEAR = {palette.BLACK: "var(--ink)", palette.ORANGE: "#b07d12", palette.SKY: "#2f8fc4"}

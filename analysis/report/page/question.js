@@ -38,14 +38,14 @@ function complain(fault) {
 // The picker of named shapes; it fills the operation, the element type, M and N.
 const models = find("#named select");
 // Measured ones come first, by operation; the others, which get an estimate at best, come last.
-const isTimed = (workload) => RANKED.some((row) => isWorkload(row)(workload));
-const groups = [
-  ...[...Map.groupBy(WORKLOADS.filter(isTimed), ({ op }) => op)].sort(by(([, group]) => -group.length)),
-  ["not measured", WORKLOADS.filter((workload) => !isTimed(workload))],
-];
-for (const [label, group] of groups.filter(([, group]) => group.length))
+const UNMEASURED = "not measured";
+const groupOf = (workload) =>
+  RANKED.some((row) => isWorkload(row)(workload)) ? workload.op : UNMEASURED;
+const groups = [...Map.groupBy(WORKLOADS, groupOf)];
+groups.sort(by(([label, group]) => (label === UNMEASURED ? 1 : -group.length)));
+for (const [label, group] of groups)
   models.append(h("optgroup", { label }, ...group.map((workload) => {
-    const op = isTimed(workload) ? "" : `${workload.op}, `;
+    const op = label === UNMEASURED ? `${workload.op}, ` : "";
     const text = `${workload.name}: ${op}${sizeName(workload)}, ${workload.dtype}`;
     return h("option", { value: WORKLOADS.indexOf(workload) }, text);
   })));

@@ -12,6 +12,10 @@ function measured(question) {
   });
 }
 
+// The rows of a size, and torch's where it has none of its own: `with_controls` has made that one.
+const withTorch = (size) =>
+  [...size.rows, ...PAGE.sizes.filter((row) => row.rank === null && alike(row, size))];
+
 const factor = (a, b) => Math.abs(Math.log2(a / b));
 const distance = (size, { M, N }) => N_WEIGHT * factor(size.N, N) + factor(size.M, M);
 const nearest = (sizes, question) => sizes.toSorted(by((size) => distance(size, question)));
