@@ -63,20 +63,15 @@ struct LogitSums {
     __device__ float log2_of(float value) const { return fmaf(value, log2_scale, -log2_pivot); }
   };
 
-  // Return the state of a lane's elements: K vectors, whose elements beyond the row are -inf.
-  // `elements`: from the first vector's beginning to the row's end; vectors are STEP elements
-  // apart. `rest` is as inexact as a sum with the maximum in it.
-  template <typename T, int K, int STEP>
-  __device__ State of_lane(const uint4 (&vec)[K], int elements) const {
-    State state = State::identity();
-    state.max = max_element<T>(vec);
-    const Exps exps(state.max, log2_scale);
-    float rest = 0.0f, moment = 0.0f;
+  // Add the exps of a lane's elements, and what the moment takes of them.
+  template <typename T, int K, int STEP, bool MAY_BE_LARGE>
+  __device__ static void add_exps(const uint4 (&vec)[K], int elements, const Exps& exps,
+                                  float& rest, float& moment) {
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       float value[kVecElems<T>], exp_x[kVecElems<T>];
       unpack<T>(vec[k], value);
-      exps.shift(value);
+      if constexpr (MAY_BE_LARGE) exps.shift(value);
 #pragma unroll
       for (int i = 0; i < kVecElems<T>; ++i) {
         float log2_x = exps.log2_of(value[i]);
@@ -89,6 +84,25 @@ struct LogitSums {
         }
       }
       rest += tree_reduce<Sum, kVecElems<T>>(exp_x);
+    }
+  }
+
+  // Return the state of a lane's elements: K vectors, whose elements beyond the row are -inf.
+  // `elements`: from the first vector's beginning to the row's end; vectors are STEP elements
+  // apart. `rest` is as inexact as a sum with the maximum in it.
+  template <typename T, int K, int STEP>
+  __device__ State of_lane(const uint4 (&vec)[K], int elements) const {
+    State state = State::identity();
+    state.max = max_element<T>(vec);
+    const Exps exps(state.max, log2_scale);
+    float rest = 0.0f, moment = 0.0f;
+    // Where a lane has many elements, a test of each would cost more than this branch. With a mean,
+    // two loops would spill.
+    constexpr bool kTwoLoops = MOMENT != Moment::kMean && K > 2;
+    if (kTwoLoops && !exps.is_large) {
+      add_exps<T, K, STEP, false>(vec, elements, exps, rest, moment);
+    } else {
+      add_exps<T, K, STEP, true>(vec, elements, exps, rest, moment);
     }
     rest -= exps.exp_max;
     state.rest = __fdividef(rest, exps.exp_max);

@@ -1,13 +1,13 @@
 // A row of logits becomes one value, or a few. A row is only read, so no block waits for another:
 // of the blocks that share a row, the last to end merges their states and writes the row's values.
 #include "grid_workspace.cuh"
+#include "logit_tile.cuh"
 #include "logit_values.cuh"
-#include "vec_tile.cuh"
 
 template <typename T>
 struct Arguments : ValueArguments<T> {
   GridWorkspace* workspace;
-  // A row has `segments`, in each of which every warp of a block has `warp_tiles` tiles. The first
+  // A row has `segments`, in each of which every warp of it has `warp_tiles` tiles. The first
   // `whole_rows` rows have a block each; `split_blocks` share each of the others, so that all
   // multiprocessors end at the same time.
   Index warp_tiles, segments, whole_rows, split_blocks;
@@ -53,18 +53,22 @@ constexpr int kThreadsPerSm = !UNALIGNED || sizeof(T) < sizeof(float) ? 1024
                               : K > 4                                 ? 512
                                                                       : 768;
 
-// K, UNALIGNED: as in VecTile. WARPS: of a block. They decide, with warp_tiles and segments, the
-// order of sums, and follow from cols alone.
-template <typename T, typename Op, int K, int WARPS, bool UNALIGNED>
-__global__ void __launch_bounds__(WARPS* kWarp, kThreadsPerSm<T, K, UNALIGNED> / (WARPS * kWarp))
+// K, UNALIGNED: as in VecTile. WARPS: of a segment. They decide, with warp_tiles and segments, the
+// order of sums, and follow from cols alone. TEAMS: segments that a block takes at once, whose
+// order no sum depends on.
+template <typename T, typename Op, int K, int WARPS, int TEAMS, bool UNALIGNED>
+__global__ void __launch_bounds__(WARPS * TEAMS * kWarp,
+                                  kThreadsPerSm<T, K, UNALIGNED> / (WARPS * TEAMS * kWarp))
     logits_forward(const Arguments<T> arguments) {
   using Sums = LogitSums<kMoment<Op>>;
   using State = typename Sums::State;
-  using Tile = VecTile<T, K, UNALIGNED, 1, (sizeof(T) < sizeof(float))>;
+  using Whole = WholeTile<T, K, UNALIGNED, 1, (sizeof(T) < sizeof(float))>;
+  using Tile = typename Whole::Tile;
   constexpr int kTileVecs = K * kWarp;
   __shared__ State warp_states[kMaxSegments][WARPS];
   const int lane = threadIdx.x % kWarp;
   const int warp = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x) / kWarp, 0);
+  const int team = warp / WARPS, member = warp % WARPS;
   const int split_block = static_cast<int>(blockIdx.x - arguments.whole_rows);
   const bool is_split = split_block >= 0;
   const int row_blocks = is_split ? static_cast<int>(arguments.split_blocks) : 1;
@@ -77,11 +81,26 @@ __global__ void __launch_bounds__(WARPS* kWarp, kThreadsPerSm<T, K, UNALIGNED> /
   const int end = segments * (row_block + 1) / row_blocks;
   const T* const x_row = arguments.x + row * arguments.x_stride;
   const int cols = static_cast<int>(arguments.cols);
-  const auto first_vec = [&](int tile) { return (tile * WARPS + warp) * kTileVecs; };
-  const auto exists = [&](int tile) { return first_vec(tile) * kVecElems<T> < cols; };
+  const auto first_vec = [&](int tile) { return (tile * WARPS + member) * kTileVecs; };
+  const auto elems_left = [&](int tile) { return cols - first_vec(tile) * kVecElems<T>; };
+  const auto exists = [&](int tile) { return elems_left(tile) > 0; };
+  const auto is_whole = [&](int tile) { return elems_left(tile) >= Whole::kElems; };
+  Tile tile;
+  const auto begin_load = [&](int i) {
+    if (is_whole(i)) {
+      tile.first = first_vec(i), tile.cols = cols;
+      Whole::begin_load(tile, x_row);
+    } else if (exists(i)) {
+      tile = Tile(first_vec(i), cols, lowest());
+      tile.begin_load(x_row);
+    }
+  };
+  const auto end_load = [&](int i) {
+    is_whole(i) ? Whole::end_load(tile, x_row) : tile.end_load(x_row);
+  };
 
-  Tile tile(first_vec(begin * warp_tiles), cols, lowest());
-  if (exists(begin * warp_tiles)) tile.begin_load(x_row);
+  int i = (begin + team) * warp_tiles;
+  if (begin + team < end) begin_load(i);
   // Loads for the row's values are on their way meanwhile.
   if (arguments.template skips<Op>(row)) {
     if (threadIdx.x == 0 && row_block == 0) write_zeros<Op>(arguments, row);
@@ -92,22 +111,21 @@ __global__ void __launch_bounds__(WARPS* kWarp, kThreadsPerSm<T, K, UNALIGNED> /
 
   State state = State::identity();
 #pragma unroll 1
-  for (int i = begin * warp_tiles; i < end * warp_tiles; ++i) {
-    if (exists(i)) {
-      tile.end_load(x_row);
-      const State of_tile =
-          sums.template of_lane<T, K, Tile::kRoundElems>(tile.vec, tile.elems_left());
-      state = i % warp_tiles == 0 ? of_tile : sums.merge(state, of_tile);
+  for (int segment = begin + team; segment < end; segment += TEAMS) {
+#pragma unroll 1
+    for (int left = warp_tiles; left > 0; --left) {
+      if (exists(i)) {
+        end_load(i);
+        const State of_tile =
+            sums.template of_lane<T, K, Tile::kRoundElems>(tile.vec, tile.elems_left());
+        state = left == warp_tiles ? of_tile : sums.merge(state, of_tile);
+      }
+      i += left > 1 ? 1 : 1 + (TEAMS - 1) * warp_tiles;
+      if (left > 1 || segment + TEAMS < end) begin_load(i);
     }
-    if ((i + 1) % warp_tiles == 0) {
-      state = sums.merge_lanes(state);
-      if (lane == 0) warp_states[i / warp_tiles][warp] = state;
-      state = State::identity();
-    }
-    if (i + 1 < end * warp_tiles && exists(i + 1)) {
-      tile = Tile(first_vec(i + 1), cols, lowest());
-      tile.begin_load(x_row);
-    }
+    state = sums.merge_lanes(state);
+    if (lane == 0) warp_states[segment][member] = state;
+    state = State::identity();
   }
   __syncthreads();
   if (warp != 0) return;

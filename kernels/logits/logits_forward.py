@@ -27,16 +27,24 @@ SHORT = (1, 4), (2, 4), (4, 2), (8, 1)
 SHORT_WARPS = 4  # Warps of a block.
 KIB = 2**10
 # (most bytes of a row, config), by whether a row fills whole vectors and by the bytes
-# of an element. k: vectors of a lane in a tile. w: warps of a block. g: fewest tiles of a warp in a
-# segment. Chosen by timings of an H100 and an H200: blocks of few warps meet sooner.
+# of an element. k: vectors of a lane in a tile. w: warps of a segment. g: fewest tiles of a warp in
+# a segment. Chosen by timings of an H200: a warp alone meets no other, and the blocks of few warps
+# meet sooner.
 RULE = {
-    (True, 2): ((64 * KIB, "k8w2g1"), (math.inf, "k8w4g1")),
-    (True, 4): ((64 * KIB, "k8w2g1"), (math.inf, "k8w4g1")),
-    (False, 2): ((64 * KIB, "k8w2g1"), (math.inf, "k8w4g1")),
-    (False, 4): ((16 * KIB, "k4w1g8"), (math.inf, "k4w4g2")),  # more vectors would spill
+    (True, 2): ((10 * KIB, "k4w1g1"), (64 * KIB, "k8w1g1"), (math.inf, "k8w4g1")),
+    (True, 4): ((10 * KIB, "k4w1g1"), (64 * KIB, "k8w1g1"), (math.inf, "k8w4g1")),
+    (False, 2): (
+        (6 * KIB, "k4w1g1"),
+        (32 * KIB, "k4w1g2"),
+        (64 * KIB, "k8w1g1"),
+        (math.inf, "k8w4g1"),
+    ),
+    # more vectors would spill
+    (False, 4): ((6 * KIB, "k4w1g1"), (64 * KIB, "k4w1g2"), (math.inf, "k4w4g2")),
 }
 RESIDENT_THREADS = 1024  # Threads of a multiprocessor.
 MIN_TAIL_BLOCKS = 8  # that share each of the last of many rows
+MIN_TEAMS, MAX_TEAMS = 4, 8  # Segments that a block of few rows takes at once.
 
 
 class Segments(NamedTuple):
@@ -72,22 +80,41 @@ def plan(problem: Problem, operation: str, config: str | None = None) -> tuple[L
             blocks = ceil_div(problem.rows, rows * SHORT_WARPS)
             return (LaunchPlan(SOURCE, kernel, WARP * SHORT_WARPS, blocks),)
     segments = segments_of(problem.cols, problem.dtype.itemsize, config)
-    kernel = instantiate("logits_forward", *names, *segments[:2], unaligned)
-    whole_rows, split_blocks = divide(problem, segments)
+    teams = teams_of(problem, segments)
+    kernel = instantiate("logits_forward", *names, *segments[:2], teams, unaligned)
+    whole_rows, split_blocks = divide(problem, segments, teams)
     blocks = whole_rows + (problem.rows - whole_rows) * split_blocks
     shared = whole_rows < problem.rows
     sizes = segments.warp_tiles, segments.count, whole_rows, split_blocks
-    launched = SOURCE, kernel, WARP * segments.warps, blocks
+    launched = SOURCE, kernel, WARP * segments.warps * teams, blocks
     extra = sizes if shared else (0, *sizes)  # a workspace stands before the sizes
     return (LaunchPlan(*launched, uses_workspace=shared, extra_args=extra),)
 
 
-def divide(problem: Problem, segments: Segments) -> tuple[int, int]:
+def resident_blocks(problem: Problem, warps: int) -> int:
+    """Return how many blocks of so many warps the GPU runs at once."""
+    return problem.gpu.sm_count * RESIDENT_THREADS // (WARP * warps)
+
+
+def teams_of(problem: Problem, segments: Segments) -> int:
+    """Return how many segments a block takes at once; the bits of a row do not depend on it.
+
+    Several, if all segments of the matrix fit on the GPU at once: then fewer blocks share a row.
+    """
+    if problem.rows * segments.count * segments.warps > resident_blocks(problem, 1):
+        return 1
+    return 1 if segments.warps > 1 else MIN_TEAMS if segments.count <= MIN_TEAMS else MAX_TEAMS
+
+
+def divide(problem: Problem, segments: Segments, teams: int) -> tuple[int, int]:
     """Return how many rows have a block each, and how many blocks share each of the others."""
-    resident = problem.gpu.sm_count * RESIDENT_THREADS // (WARP * segments.warps)
-    split_rows = min(problem.rows, resident, MAX_MEETING_ROWS, MAX_ROW_STATES // segments.count)
+    resident = resident_blocks(problem, segments.warps * teams)
+    split_rows = min(problem.rows, MAX_MEETING_ROWS, MAX_ROW_STATES // segments.count)
+    if problem.rows > resident:
+        split_rows = min(split_rows, resident, resident_blocks(problem, MIN_TEAMS))
     tail_blocks = ceil_div(resident, split_rows)
     if split_rows < problem.rows:
         tail_blocks = max(tail_blocks, MIN_TAIL_BLOCKS)
-    split_blocks = ceil_div(segments.count, max(1, segments.count // tail_blocks))
+    most_blocks = ceil_div(segments.count, teams)
+    split_blocks = min(most_blocks, ceil_div(segments.count, max(1, segments.count // tail_blocks)))
     return (problem.rows, 1) if split_blocks == 1 else (problem.rows - split_rows, split_blocks)

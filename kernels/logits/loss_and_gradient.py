@@ -4,9 +4,8 @@ Idea: a row stays in the registers of a warp, a block or a cluster of blocks, fr
 and the gradient of each logit follow. The warps' states are those of ``logits_forward`` and merge
 in its order, so a loss has the same bits with and without a gradient. dx may take the place of x.
 Bytes: 2·M·N·itemsize, the least possible.
-Limits: rows of 1 MiB, half of it with clusters of 8 blocks; of float32 rows that do not fill whole
-vectors those of 4 KiB at most, and of 16 to 128 KiB. Compute capability 9.0, or 8.0 where a block
-is enough.
+Limits: rows of 1 MiB, half of it with clusters of 8 blocks; 128 KiB if a float32 row does not fill
+whole vectors. Compute capability 9.0, or 8.0 where a block is enough.
 Source: our own; the clusters follow ``frontier_rows``.
 """
 

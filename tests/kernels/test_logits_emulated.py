@@ -71,6 +71,7 @@ def drawn(rows: int, cols: int, dtype: torch.dtype, indices: int = 1):
     return x, torch.randint(cols, (rows, indices), generator=generator)
 
 
+FULL = 128  # Rows that fill the emulated GPU with a warp each.
 # A tile of one to eight vectors a lane; several tiles of a warp; segments; more rows than blocks.
 SHAPES = [
     (9, 1),
@@ -218,14 +219,18 @@ def test_a_row_that_is_not_kept_is_zero_and_not_used(cols, emulated_logits):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("cols", [100, 2001, 5000, 5003])
 def test_a_row_has_the_same_bits_in_any_batch_and_at_any_address(cols, dtype, emulated_logits):
-    x, index = drawn(40, cols, dtype)
+    many = 2 * FULL if cols > 4000 else 40
+    x, index = drawn(many, cols, dtype)
     pair = values(x, index)[:2]
-    for row in (0, 39):
+    for row in (0, many - 1):
         alone = torch.empty(cols + 1, dtype=dtype)[1:].view(1, cols)
         alone.copy_(x[row])
-        for many, one in zip(pair, values(alone, index[row : row + 1]), strict=False):
-            assert torch.equal(many[row], one[0])
+        for all_rows, one in zip(pair, values(alone, index[row : row + 1]), strict=False):
+            assert torch.equal(all_rows[row], one[0])
     assert len({plan.blocks for plan in emulated_logits}) > 1
+    # of few rows a block takes several segments at once
+    threads = {plan.threads for plan in emulated_logits}
+    assert len(threads) == (2 if many > FULL else 1)
 
 
 @pytest.mark.parametrize(("dtype", "may_be_off"), [(torch.float32, 3e-6), (torch.bfloat16, 2**-8)])
