@@ -13,18 +13,18 @@ from tools.inserts import print_block
 DRAWN, SHOWN = ROOT / "results/recorded/figures", ROOT / "docs/figures"
 # Figure -> what it shows.
 SHOWN_FIGURES = {
-    "all/hero": "The share of a copy's speed: torch, `frontier` and, on the H100, three rivals.",
+    "all/hero": "The share of a copy's speed: torch, `frontier` and its rivals.",
     "all/softmax_grid": (
         "The speed of the usual winner over its best rival, by M and N; the lowest of a cell."
     ),
     "h200/random_profile": (
         "The share of random shapes at which each kernel is within a given slowdown of the fastest."
     ),
-    "h100/random_profile": "The same on the H100.",
-    "all/float32_online_softmax_throughput": "The sizes of an article, on three GPUs.",
+    "h200/random_logits_profile": "The same for log-probabilities of tokens.",
+    "all/float32_online_softmax_throughput": "The sizes of an article, here and on its A100.",
     "all/float32_online_softmax_gain": "What kernels gain over torch there, in times and in µs.",
-    "h100/float32_online_softmax_speedup": (
-        "Every kernel of that sweep at those sizes on the H100; QuACK and Liger are in others."
+    "h200/float32_online_softmax_speedup": (
+        "Every kernel of that sweep at those sizes; QuACK and Liger are in others."
     ),
     "h200/bfloat16_workloads_logits_speedup": (
         "Token log-probabilities and losses at shapes of real models, on the H200."
@@ -33,7 +33,7 @@ SHOWN_FIGURES = {
     "a100/float32_online_softmax_throughput": "The same times as throughput.",
     "all/float32_fused_softmax_throughput": "The sizes of the fused-softmax articles.",
     "all/float32_oneflow_published": "OneFlow against FasterTransformer.",
-    "all/float32_frontier_throughput": "`frontier` beside torch, with equal bytes at each N.",
+    "h200/float32_frontier_throughput": "`frontier` beside torch, with equal bytes at each N.",
     "all/bfloat16_frontier_gain": "What `frontier` gains over torch there, in bfloat16.",
     "side_by_side": "Tools that time kernels, on the same thirty points.",
     "aa_bias": "The steps after which torch agrees with itself.",

@@ -7,6 +7,7 @@ import functools
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -15,7 +16,7 @@ from analysis.claims.reproduction import NO_DATA, OPEN
 from analysis.frame import is_baseline, once
 from analysis.markdown import counted, number, percent, table, with_interval
 from analysis.report import trust
-from analysis.schema import ITEMSIZE, SIZE
+from analysis.schema import SIZE
 from analysis.stats import Estimate, spread
 from measure import ROOT
 from tools import record
@@ -23,7 +24,6 @@ from tools.inserts import bullets
 
 OURS, TORCH = ranking.OURS, "torch_softmax"
 LEVEL_WITH, NEAR = 1 + stats.TIE, 1.04  # times over the fastest
-OF_ROOFLINE = 0.95
 AA_GOAL = 0.03, 0.07  # share of A/A intervals that exclude 1; 0.05 is chance
 MIN_PROCESSES = 100  # A share of fewer says little about the goal.
 MOST_LOSSES = 5  # that are named
@@ -32,22 +32,39 @@ SHARE = 0.95  # share of the sizes that most goals ask for
 OF_THESE = (
     "the intervals cover only these sizes, boards and days; expect larger differences elsewhere"
 )
+BYTES = 1e3  # in a GB/s for a µs
 LARGE = 128e6  # bytes that a call moves; far beyond every L2
-FEW_ROWS, LONG_ROW = 64, 65536
+FEW_ROWS = 64
 VALUE = ["value", "low", "high"]
 CLAIM = ["gpu", "claim", "quantity", "sweep"]
 ALL, CLAIMED = "all", "float32"  # the dtype of the articles
+
+
+class Goals(NamedTuple):
+    """Say what a kernel should reach at most of the sizes."""
+
+    kernel: str
+    of_roofline: float  # the share of a copy's or a read's speed, of calls of LARGE bytes
+    of_meeting: float  # the share of the second roofline, of few long rows
+    long_row: int  # the fewest columns of a long row
+
+
+SOFTMAX_GOALS = Goals(OURS, 0.95, 0.95, 65536)
+LOGITS_GOALS = Goals("frontier_logits", 0.97, 0.90, 32768)
 HEADS = ("GPU", "sweeps", "dtype", "at most 1 % behind", "at most 4 %", "furthest behind")
 HEADS += ("128 MB and more: 0.95 of the copy", "few long rows: 0.95 of the second roofline")
 HEADS += ("fits in L2: at most 1 % behind the best peer",)
 GOAL = ("goal", "", "", percent(SHARE), "100 %", "", percent(SHARE), percent(SHARE), "100 %")
+LOGITS_HEADS = ("GPU", "operation", *HEADS[3:6], "128 MB and more: 0.97 of the roofline")
+LOGITS_HEADS += ("few long rows: 0.90 of the second roofline",)
+LOGITS_GOAL = ("goal", "", *GOAL[3:8])
 
 
-def reached(ranks: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def reached(ranks: pd.DataFrame, goals: Goals = SOFTMAX_GOALS) -> dict[str, pd.DataFrame]:
     """Return goal -> the sizes of `ranks` that it is for; `ranks` is of `rank_variants`.
 
     level, near: the time over that of the fastest, where a rival besides torch ranks; a part of
-    `frontier` is none. copy: the share of the copy bandwidth, from LARGE bytes on. meet: the share
+    the kernel is none. copy: the share of the roofline, from LARGE bytes on. meet: the share
     of the second roofline, of few long rows. cached: the time over that of the fastest peer, where
     a call's buffers fit in L2.
 
@@ -56,25 +73,26 @@ def reached(ranks: pd.DataFrame) -> dict[str, pd.DataFrame]:
     and whether it has `met` the goal.
     """
     sizes = ranking.over_sweeps(ranks)
-    own = sizes[sizes["variant"] == OURS].set_index(SIZE)
-    m, n, dtype = (own.index.get_level_values(name) for name in ("M", "N", "dtype"))
-    large = 2 * m * n * dtype.map(ITEMSIZE) >= LARGE
-    few = (m <= FEW_ROWS) & (n >= LONG_ROW)
-    behind = ranking.profile(ranks).reindex(columns=[OURS])
-    is_other = ranks["variant"].map(ranking.contestant) != OURS
+    own = sizes[sizes["variant"] == goals.kernel].set_index(SIZE)
+    m, n = (own.index.get_level_values(name) for name in ("M", "N"))
+    large = own["throughput_gbps"] * own["time_us"] * BYTES >= LARGE
+    few = (m <= FEW_ROWS) & (n >= goals.long_row)
+    behind = ranking.profile(ranks).reindex(columns=[goals.kernel])
+    is_other = ranks["variant"].map(ranking.contestant) != ranking.contestant(goals.kernel)
     rivals = ranks[ranks["rank"].notna() & ~is_baseline(ranks) & is_other]
     behind = behind[behind.index.isin(pd.MultiIndex.from_frame(rivals[SIZE]))]
     behind = behind.join(own[["behind_low", "behind_high"]])
     warm = ranks[ranks["warm_us"].notna()]
     peers = {name for name in warm["variant"] if name.startswith("peer_")}
-    ratios = {size: Estimate(0.0).over(lead) for size, lead in leads(warm, peers).items()}
+    over_peers = leads(warm, peers, goals.kernel)
+    ratios = {size: Estimate(0.0).over(lead) for size, lead in over_peers.items()}
     cached = [(ratio.value, *ratio.interval) for ratio in ratios.values()]
     sizes_with_peers = pd.MultiIndex.from_tuples(ratios, names=SIZE)
     return {
         "level": _judged(behind, highest=LEVEL_WITH),
         "near": _judged(behind, highest=NEAR),
-        "copy": _judged(own.loc[large, ["of_copy"]], lowest=OF_ROOFLINE),
-        "meet": _judged(own.loc[few, ["of_meet"]], lowest=OF_ROOFLINE),
+        "copy": _judged(own.loc[large, ["of_copy"]], lowest=goals.of_roofline),
+        "meet": _judged(own.loc[few, ["of_meet"]], lowest=goals.of_meeting),
         "cached": _judged(pd.DataFrame(cached, sizes_with_peers, range(3)), highest=LEVEL_WITH),
     }
 
@@ -86,8 +104,10 @@ def _judged(judged: pd.DataFrame, lowest: float = 0.0, highest: float = math.inf
     return judged.assign(met=judged["value"].between(lowest, highest))
 
 
-def leads(ranks: pd.DataFrame, rivals: Collection[str]) -> dict[tuple, Estimate]:
-    """Return size -> the speed of `frontier` over the fastest of `rivals`, where both rank.
+def leads(
+    ranks: pd.DataFrame, rivals: Collection[str], kernel: str = OURS
+) -> dict[tuple, Estimate]:
+    """Return size -> the speed of `kernel` over the fastest of `rivals`, where both rank.
 
     Both are of one matrix and board; several matrices of a size, of two inputs or boards, count as
     one, by their mean. torch is timed beside every variant, so it needs no row.
@@ -97,7 +117,7 @@ def leads(ranks: pd.DataFrame, rivals: Collection[str]) -> dict[tuple, Estimate]
     competing = ranks[ranks["variant"].isin(rivals)].drop_duplicates(matrix, keep="last")
     best = {where: stats.estimate(row) for where, row in competing.set_index(matrix).iterrows()}
     estimates = defaultdict(list)
-    for where, row in ranks[ranks["variant"] == OURS].set_index(matrix).iterrows():
+    for where, row in ranks[ranks["variant"] == kernel].set_index(matrix).iterrows():
         if rival := Estimate(0.0) if set(rivals) == {TORCH} else best.get(where):
             estimates[where[: len(SIZE)]].append(stats.estimate(row).over(rival))
     return {size: stats.geometric_mean(several) for size, several in estimates.items()}
@@ -207,6 +227,18 @@ def goal_table(rows: pd.DataFrame) -> str:
         if any(map(len, sizes.values()))
     ]
     return f"{table(HEADS, [GOAL, *lines])}\n\n{bullets(_facts(rows, goals))}"
+
+
+def logits_table(rows: pd.DataFrame) -> str:
+    """Return how many sizes of each function of logits reach each goal, by GPU."""
+    ranks, lines = ranking.rank_variants(rows), []
+    for gpu in order(rows):
+        own = ranks[(ranks["gpu"] == gpu) & (ranks["variant"] == LOGITS_GOALS.kernel)]
+        for op in own["op"].unique():
+            sizes = reached(ranks[(ranks["gpu"] == gpu) & (ranks["op"] == op)], LOGITS_GOALS)
+            del sizes["cached"]
+            lines.append([gpu.upper(), f"`{op}`", *_cells(**sizes)])
+    return table(LOGITS_HEADS, [LOGITS_GOAL, *lines])
 
 
 def _cells(level: pd.DataFrame, near: pd.DataFrame, **further: pd.DataFrame) -> list[str]:

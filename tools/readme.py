@@ -5,11 +5,12 @@ name the command. All numbers are rounded to what a reader remembers; docs/resul
 """
 
 import math
+from statistics import geometric_mean
 
 import pandas as pd
 
 from analysis import frame, palette, ranking, stats
-from analysis.markdown import best_set, counted, number, percent, span, table
+from analysis.markdown import best_set, counted, number, percent, table
 from analysis.report.special_rows import WRONG
 from analysis.schema import ITEMSIZE, SIZE
 from analysis.stats import eager
@@ -34,11 +35,11 @@ POINTS = (
     ("softmax", "float32", 1024, 256),
 )
 CONDITIONS = (
-    "Times in a CUDA graph, with a cold cache; ◊ measured with an older version. 100 % of the "
-    "limit is the speed of a copy, or of a read where an operation returns one value per row. For "
-    "functions of logits, torch is the composition that trainers call, which casts to float32 "
-    "first; these are forward passes."
+    "Times in a CUDA graph, with a cold cache. 100 % of the limit is the speed of a copy, or of a "
+    "read where an operation returns one value per row. For functions of logits, torch is the "
+    "composition that trainers call, which casts to float32 first; these are forward passes."
 )
+OLDER = "◊"
 HEADS = ("size", "GPU", "torch", "fastest kernel", "best time", "speed-up", "of the limit")
 
 
@@ -81,7 +82,8 @@ def findings(rows: pd.DataFrame) -> str:
     gpu = gpus[0]
     of_first, losses = all_ranks[all_ranks["gpu"] == gpu], _losses(all_ranks, gpus)
     said = _long_rows(of_first), _rivals(all_ranks, gpu), _logits(all_ranks), losses
-    return f"On an {gpu.upper()}, unless another GPU is named:\n\n{bullets([*filter(None, said)])}"
+    unless = ", unless another GPU is named" if len(gpus) > 1 else ""
+    return f"On an {gpu.upper()}{unless}:\n\n{bullets([*filter(None, said)])}"
 
 
 def points(rows: pd.DataFrame) -> str:
@@ -97,7 +99,9 @@ def points(rows: pd.DataFrame) -> str:
         of_gpus = [part.sort_values("rank") for part in of_gpus if len(part)]
         if of_gpus:
             lines.append(_line(place, min(of_gpus, key=_preference)))
-    return f"{table(HEADS, lines)}\n\n{CONDITIONS}"
+    older = any(OLDER in cell for line in lines for cell in line)
+    legend = f" {OLDER} Measured with an older version." if older else ""
+    return f"{table(HEADS, lines)}\n\n{CONDITIONS}{legend}"
 
 
 def _preference(part: pd.DataFrame) -> tuple[bool, bool]:
@@ -180,30 +184,29 @@ def _logits(ranks: pd.DataFrame) -> str | None:
         f"**Masked logits break published kernels.** Where many logits are -inf, {mistaken} "
         f"{'compute' if first else 'computes'} [wrong log-probabilities or "
         f"losses](docs/special_rows.md). `{OURS_OF_LOGITS}` is "
-        f"{'wrong, too; ' if OURS_OF_LOGITS in wrong else 'right; '}at the "
+        f"{'wrong, too' if OURS_OF_LOGITS in wrong else 'right'}. At "
         f"{counted(len(ours), 'point')} measured on an {gpu.upper()} it is "
-        f"{_span(ours['speedup'])} times as fast as torch functions composed in float32"
-        f"{_over_rivals(sizes)}."
+        f"{number(geometric_mean(ours['speedup']), 2)} times as fast as torch functions composed "
+        f"in float32 (geometric mean){_over_rivals(sizes)}."
     )
 
 
 def _over_rivals(sizes: pd.DataFrame) -> str:
-    """Return how many times as fast as the best other kernel ours is; "" without another one."""
-    right = sizes[(sizes[WRONG] == "") | (sizes["variant"] == OURS_OF_LOGITS)]
-    leads, of_right = (
-        ranking.leads(part, OURS_OF_LOGITS, torch=False)["lead"] for part in (sizes, right)
-    )
+    """Return where ours is faster than the best other kernel, and where slower; "" without one."""
+    leads = ranking.leads(sizes, OURS_OF_LOGITS, torch=False)
     if leads.empty:
         return ""
-    text = f". It is {_span(leads)} times as fast as the best other kernel"
-    if of_right.empty or _span(of_right) == _span(leads):
+    won, behind = (leads["lead"] > goals.LEVEL_WITH).sum(), 1 / leads["lead"]
+    lost = (behind > goals.LEVEL_WITH).sum()
+    text = (
+        f". It is more than 1 % faster than the best other kernel at {won} of "
+        f"{counted(len(leads), 'point')}, and more than 1 % slower at {lost}"
+    )
+    if not lost:
         return text
-    return f"{text}, and {_span(of_right)} times as fast as the best that passes every such test"
-
-
-def _span(values: pd.Series) -> str:
-    """Return `11.8 to 12.8`, or the one number."""
-    return span(values, lambda value: number(value, 3), " to ")
+    worst = leads.reset_index().iloc[behind.reset_index(drop=True).idxmax()]
+    where = f"{worst['M']}x{worst['N']} in {worst['dtype']}"
+    return f"{text}: at worst by {percent(behind.max() - 1)}, at {where}"
 
 
 def _losses(all_ranks: pd.DataFrame, gpus: list[str]) -> str:
@@ -218,7 +221,7 @@ def _losses(all_ranks: pd.DataFrame, gpus: list[str]) -> str:
         for size in sizes_of_goal["level"][:1].reset_index().to_dict("records")
     )
     called = f"{mean.slower} of {counted(mean.sizes, 'size')}" if mean else "no size"
-    few = f"at most {goals.FEW_ROWS} rows of at least {goals.LONG_ROW} columns"
+    few = f"at most {goals.FEW_ROWS} rows of at least {goals.SOFTMAX_GOALS.long_row} columns"
     slower_us = math.ceil(mean.slower_us) if mean else 0
     return (
         f"**Where it loses.** At worst, `{OURS}` is {behind}. At {called} its kernel is faster "
@@ -249,7 +252,7 @@ def _line(place: tuple, part: pd.DataFrame) -> list[str]:
     names = best_set(best) if best else f"`{first['variant']}`, no rival timed"
     return [
         f"{op}, {rows}x{columns}, {dtype}",
-        first["gpu"].upper() + "◊" * (first["stale"] == "true"),
+        first["gpu"].upper() + OLDER * (first["stale"] == "true"),
         f"{number(first['torch_us'], 3)} µs",
         names,
         f"{number(first['time_us'], 3)} µs",

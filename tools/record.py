@@ -16,7 +16,7 @@ from measure.point import nearest
 from planning.machine import missing_tool
 
 # File of sweeps/, whose rows are one table -> replicates. Three measure the spread between
-# processes. The spread of `random`, which has the most points, is estimated from the controls.
+# processes. The spread of the random shapes, which are many, is estimated from the controls.
 SWEEPS = {
     "online_softmax": 3,
     "fused_softmax": 3,
@@ -32,6 +32,7 @@ SWEEPS = {
     "workloads_log_softmax_backward": 3,
     "workloads_logits": 3,
     "random": 1,
+    "random_logits": 1,
 }
 
 

@@ -287,6 +287,7 @@ def _cell(row: pd.Series) -> str:
 BLOCKS = {"summary": summary, "claims": claim_list, "goals": goal_table}
 BLOCKS |= {
     "rivals": goals.rivals,
+    "logits": goals.logits_table,
     "carries": carries,
     "peers": peers,
     "backward": backward,

@@ -19,7 +19,7 @@ from measure import ROOT
 
 FOLDER = ROOT / "docs/figures/why"
 ITEMSIZE, GIGA = 4, 1e9
-L2_BYTES, MULTIPROCESSORS = 50 * 2**20, 132  # An H100 SXM, by its data sheet.
+L2_BYTES, MULTIPROCESSORS = 50 * 2**20, 132  # An H200 SXM, by its data sheet.
 TILES = {"triton_tiled": 2**14, "triton_online": 2**12}  # elements, as their files say
 LONGEST = 131072  # columns of the articles' longest rows
 # Matrices that a kernel reads and writes by its design, as its own file says.
@@ -57,7 +57,7 @@ def line(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
 
 def bytes_moved() -> Figure:
     """Times at rows of 131072 elements, beside the bytes that each kernel moves by its design."""
-    rows = recorded_rows("h100", "online_softmax").query("N == @LONGEST").set_index("variant")
+    rows = recorded_rows("h200", "online_softmax").query("N == @LONGEST").set_index("variant")
     names = by_bytes(rows)
     moved = [MATRICES_MOVED[name] / 2 for name in names]
     styles = palette.styles(names)
@@ -86,7 +86,7 @@ def by_bytes(rows: pd.DataFrame) -> list[str]:
 
 def spills() -> Figure:
     """Share of a copy of triton_fused and its spilled bytes, over N."""
-    rows = recorded_rows("h100", "online_softmax")
+    rows = recorded_rows("h200", "online_softmax")
     fused = line(rows, "triton_fused")
     figure, (above, below) = plt.subplots(2, sharex=True)
     ends = _lines(
@@ -147,7 +147,7 @@ def torch_kernels() -> Figure:
 
 def clusters() -> Figure:
     """Share of a copy of one block and of a cluster of blocks, over long rows."""
-    rows = recorded_rows("h100", "online_softmax").query("N >= 4096")
+    rows = recorded_rows("h200", "online_softmax").query("N >= 4096")
     one_block = ("torch_softmax", "triton_fused", "triton_online")
     names = {name: f"{name}, one block" for name in one_block}
     figure, axes = plt.subplots()
@@ -165,7 +165,7 @@ def clusters() -> Figure:
 
 def l2() -> Figure:
     """Time without the cache trick over that with it, by the bytes of the rows in flight."""
-    rows = recorded_rows("h100", "online_softmax")
+    rows = recorded_rows("h200", "online_softmax")
     figure, axes = plt.subplots()
     gains, ends = {name: cache_trick(rows, name) for name in TILES}, []
     for name, look in palette.styles(TILES).items():
@@ -205,7 +205,7 @@ def cache_trick(rows: pd.DataFrame, name: str) -> pd.DataFrame:
 
 def launch() -> Figure:
     """Time of the GPU over N, and of the host for an eager call, of torch and frontier."""
-    rows = recorded_rows("h100", "online_softmax")
+    rows = recorded_rows("h200", "online_softmax")
     figure, axes = plt.subplots()
     styles, ends = palette.styles(["torch_softmax", "frontier"]), []
     for name, look in styles.items():

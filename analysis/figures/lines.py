@@ -24,7 +24,10 @@ LOG_FROM = 20  # times the shortest time; an axis of longer ones is logarithmic
 GAINERS = 4  # variants in a figure of gains
 # The rows of the figure for the top of README.md, by column.
 HERO = {
-    "variant": ("torch_softmax", "peer_compile", "peer_liger", "peer_quack", "frontier"),
+    "variant": (
+        *("torch_softmax", "peer_compile", "peer_liger", "peer_quack", "peer_tileops"),
+        "frontier",
+    ),
     "op": ("softmax",),
     "dtype": ("float32", "bfloat16"),
 }

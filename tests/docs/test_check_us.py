@@ -26,7 +26,7 @@ def test_the_lines_of_pandas_print_what_the_page_shows():
 
 def test_they_agree_with_the_ranking():
     """The ranking joins replicates and widens intervals, and its values are the same."""
-    rows = results.recorded().query("gpu == 'h100' and sweep == 'random'")
+    rows = results.recorded().query("gpu == 'h200' and sweep == 'random'")
     ranks = ranking.rank_variants(rows)
     level = goals.reached(ranks)["level"]
     mean = goals.mean_of(list(goals.leads(ranks, {goals.TORCH}).values()))

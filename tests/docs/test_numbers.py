@@ -59,13 +59,13 @@ def test_a_measured_number_is_printed_by_its_command_or_checked_here(page):
 
 def test_readme_has_the_points_and_the_minutes_of_the_default_sweep():
     config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-    gpu = reference.documented(points.expand(config, "h100"))
+    gpu = reference.documented(points.expand(config, "h200"))
     on_cpu = reference.documented(points.expand(config, "cpu"))
     cpu = len(points.within_limits({"cpu": on_cpu}, config["cpu"])["cpu"])
-    rows = pd.read_csv(ROOT / "data/recorded/h100/online_softmax.csv").query("replicate == 1")
+    rows = pd.read_csv(ROOT / "data/recorded/h200/online_softmax.csv").query("replicate == 1")
     walls = rows.set_index(["dtype", "M", "N", "variant"])["wall_s"]
     seconds = sum(walls[p.dtype, p.M, p.N, p.variant] + JOB_S for p in gpu)
-    text = f"{len(gpu)} points, {math.ceil(seconds / 60)} minutes on an H100; "
+    text = f"{len(gpu)} points, {math.ceil(seconds / 60)} minutes on an H200; "
     assert f"{text}{cpu} points on two CPU cores" in (ROOT / "README.md").read_text(
         encoding="utf-8"
     )

@@ -83,7 +83,9 @@ def test_a_point_is_of_a_gpu_with_a_race_and_then_of_current_code():
     alone = recorded({OURS: 1.5}, gpu="h200").assign(stale="false")
     new = recorded({OURS: 1.5, "peer_liger": 1.2}, gpu="h200").assign(stale="false")
     for rows, gpu in (([race, alone], "H100◊"), ([race, new], "H200")):
-        assert readme.points(pd.concat(rows)).splitlines()[2].split(" | ")[1] == gpu
+        text = readme.points(pd.concat(rows))
+        assert text.splitlines()[2].split(" | ")[1] == gpu
+        assert text.endswith("Measured with an older version.") == gpu.endswith("◊")
 
 
 def test_the_last_digit_of_a_number_is_one_that_a_reader_remembers():
@@ -105,10 +107,17 @@ def test_kernels_that_are_wrong_on_masked_logits_are_named():
     softmax = recorded({OURS: 2.0})
     said = readme.findings(pd.concat([rows, softmax]))
     assert "many logits are -inf, `peer_trl` computes [wrong log-" in said
-    assert "is right; at the 1 point measured on an H100 it is 12.0 times as fast as" in said
+    assert "is right. At 1 point measured on an H100 it is 12 times as fast as torch" in said
+    assert (
+        "1 % faster than the best other kernel at 1 of 1 point, and more than 1 % slower at 0."
+        in said
+    )
     more = [
         recorded(speeds, n=128256, gpu="h200", op=op) for op in ("token_log_prob", "cross_entropy")
     ]
     said = readme.findings(pd.concat([rows, softmax, *more]))
-    assert "right; at the 2 points measured on an H200 it is" in said
+    assert "right. At 2 points measured on an H200 it is" in said
     assert "Masked logits" not in readme.findings(softmax)
+    slower = recorded({"frontier_logits": 8.0, "peer_trl": 10.0}, n=4097, op="token_log_prob")
+    said = readme.findings(pd.concat([rows, slower, softmax]))
+    assert "more than 1 % slower at 1: at worst by 25 %, at 1024x4097 in" in said
