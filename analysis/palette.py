@@ -33,14 +33,15 @@ _FAMILIES = (
     (BLUE, "cuda_oneflow X, cuda_oneflow_warp s, cuda_oneflow_smem ^, cuda_oneflow_uncached v"),
     (WINE, "cuda_fastertransformer d, cuda_fastertransformer_v1 <, cuda_fastertransformer_v2 >"),
     (INDIGO, "frontier D, frontier_short s, frontier_rows ^, frontier_spread *"),
-    (INDIGO, "frontier_packed p, frontier_staged v, frontier_triton <"),
-    ("#b58a00", "peer_quack p"),
-    ("#1291a8", "peer_liger s"),
-    ("#b05a42", "peer_compile ^, peer_compile__max v"),
+    (INDIGO, "frontier_packed p, frontier_staged v, frontier_triton <, frontier_logits d"),
+    ("#b58a00", "peer_quack p, peer_quack_logits d, peer_quack_return_dx h"),
+    ("#1291a8", "peer_liger s, peer_liger_logits D"),
+    ("#b05a42", "peer_compile ^, peer_compile__max v, peer_compile_logits >"),
     ("#e0218a", "peer_helion <, peer_helion__pretuned >, peer_helion__max h"),
     ("#4aa06a", "peer_flaggems D"),
     ("#5695d9", "peer_flashinfer X"),
     ("#8062dd", "peer_tileops P"),
+    ("#bc3bdc", "peer_trl X"),
 )
 KNOWN = {
     name: Style(colour, marker)

@@ -55,9 +55,9 @@ HEADS = ("GPU", "sweeps", "dtype", "at most 1 % behind", "at most 4 %", "furthes
 HEADS += ("128 MB and more: 0.95 of the copy", "few long rows: 0.95 of the second roofline")
 HEADS += ("fits in L2: at most 1 % behind the best peer",)
 GOAL = ("goal", "", "", percent(SHARE), "100 %", "", percent(SHARE), percent(SHARE), "100 %")
-LOGITS_HEADS = ("GPU", "operation", *HEADS[3:6], "128 MB and more: 0.97 of the roofline")
+LOGITS_HEADS = ("GPU", "operation", "dtype", *HEADS[3:6], "128 MB and more: 0.97 of the roofline")
 LOGITS_HEADS += ("few long rows: 0.90 of the second roofline",)
-LOGITS_GOAL = ("goal", "", *GOAL[3:8])
+LOGITS_GOAL = ("goal", "", "", *GOAL[3:8])
 
 
 def reached(ranks: pd.DataFrame, goals: Goals = SOFTMAX_GOALS) -> dict[str, pd.DataFrame]:
@@ -230,15 +230,24 @@ def goal_table(rows: pd.DataFrame) -> str:
 
 
 def logits_table(rows: pd.DataFrame) -> str:
-    """Return how many sizes of each function of logits reach each goal, by GPU."""
-    ranks, lines = ranking.rank_variants(rows), []
+    """Return how many sizes of each function of logits reach each goal, and all losses."""
+    ranks, lines, losses = ranking.rank_variants(rows), [], []
+    ops = ranks.loc[ranks["variant"] == LOGITS_GOALS.kernel, "op"].unique()
     for gpu in order(rows):
-        own = ranks[(ranks["gpu"] == gpu) & (ranks["variant"] == LOGITS_GOALS.kernel)]
-        for op in own["op"].unique():
-            sizes = reached(ranks[(ranks["gpu"] == gpu) & (ranks["op"] == op)], LOGITS_GOALS)
+        own = ranks[(ranks["gpu"] == gpu) & ranks["op"].isin(ops)]
+        for (op, dtype), part in own.groupby(["op", "dtype"]):
+            sizes = reached(part, LOGITS_GOALS)
             del sizes["cached"]
-            lines.append([gpu.upper(), f"`{op}`", *_cells(**sizes)])
-    return table(LOGITS_HEADS, [LOGITS_GOAL, *lines])
+            lines.append([gpu.upper(), f"`{op}`", dtype, *_cells(**sizes)])
+            lost = sizes["level"][~sizes["level"]["met"]]
+            named = [f"{number(size.value, 3)} at {size.M}x{size.N}" for size in _plain(lost)]
+            if named:
+                losses.append(f"{gpu.upper()}, `{op}` in {dtype}: {', '.join(named)}.")
+    return f"{table(LOGITS_HEADS, [LOGITS_GOAL, *lines])}\n\n{bullets(losses)}"
+
+
+def _plain(sizes: pd.DataFrame) -> Iterable:
+    return sizes.reset_index().itertuples()
 
 
 def _cells(level: pd.DataFrame, near: pd.DataFrame, **further: pd.DataFrame) -> list[str]:

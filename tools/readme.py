@@ -25,6 +25,7 @@ MASKED = ("-inf", "one finite")  # Parts of the names of special rows with maske
 LONG_ROW = 16384  # columns from which a row no longer fits in the registers of one block
 # Points of the table: what people ask, and a few where little is to gain.
 POINTS = (
+    ("softmax", "bfloat16", 4096, 128256),
     ("cross_entropy", "bfloat16", 4096, 128256),
     ("token_log_prob", "bfloat16", 8192, 151936),
     ("log_softmax", "bfloat16", 4096, 128256),
@@ -59,9 +60,9 @@ def headline(rows: pd.DataFrame) -> str:
             f"is the fastest or within 1 % of it at {level['met'].sum()}."
         )
     return (
-        f"On an {gpu.upper()}, softmax and log-softmax of this repository are "
+        f"On an {gpu.upper()}, this repository's softmax and log-softmax run "
         f"**{number(mean.graph, 2)} times as fast as PyTorch's** in CUDA graphs and "
-        f"{number(mean.eager, 2)} times in eager calls (geometric means of "
+        f"{number(mean.eager, 2)} times as fast in eager calls (geometric means of "
         f"{counted(mean.sizes, 'measured size')}; half of them gain at least "
         f"{number(mean.graph_median, 2)} times in a graph).{raced}{_age(ranks)}"
     )
@@ -101,6 +102,8 @@ def points(rows: pd.DataFrame) -> str:
             lines.append(_line(place, min(of_gpus, key=_preference)))
     older = any(OLDER in cell for line in lines for cell in line)
     legend = f" {OLDER} Measured with an older version." if older else ""
+    if any("‡" in cell for line in lines for cell in line):
+        legend += " ‡ Wrong on some rows with -inf, NaN or huge values."
     return f"{table(HEADS, lines)}\n\n{CONDITIONS}{legend}"
 
 
@@ -181,8 +184,9 @@ def _logits(ranks: pd.DataFrame) -> str | None:
     gpu = ours["gpu"].value_counts().index[0]
     sizes, ours = sizes[sizes["gpu"] == gpu], ours[ours["gpu"] == gpu]
     return (
-        f"**Masked logits break published kernels.** Where many logits are -inf, {mistaken} "
-        f"{'compute' if first else 'computes'} [wrong log-probabilities or "
+        "**Masked logits break other projects' kernels.** Where the first thousands of logits, or "
+        f"all but one, are -inf, {mistaken} {'compute' if first else 'computes'} [wrong "
+        "log-probabilities or "
         f"losses](docs/special_rows.md). `{OURS_OF_LOGITS}` is "
         f"{'wrong, too' if OURS_OF_LOGITS in wrong else 'right'}. At "
         f"{counted(len(ours), 'point')} measured on an {gpu.upper()} it is "
@@ -223,8 +227,11 @@ def _losses(all_ranks: pd.DataFrame, gpus: list[str]) -> str:
     called = f"{mean.slower} of {counted(mean.sizes, 'size')}" if mean else "no size"
     few = f"at most {goals.FEW_ROWS} rows of at least {goals.SOFTMAX_GOALS.long_row} columns"
     slower_us = math.ceil(mean.slower_us) if mean else 0
+    level = reached[first]["level"]
+    lost = f"{(~level['met']).sum()} of {counted(len(level), 'size')} with a rival"
     return (
-        f"**Where it loses.** At worst, `{OURS}` is {behind}. At {called} its kernel is faster "
+        f"**Where it loses.** `{OURS}` is more than 1 % behind the fastest at {lost}; at worst it "
+        f"is {behind}. At {called} its kernel is faster "
         f"than torch's but an eager call is slower, because its launch costs the host more; all "
         f"these kernels take less than {slower_us} µs.{_backward_loss(sizes)} "
         f"With {few} it reaches 95 % of the attainable bandwidth at only {meet['met'].sum()} of "
@@ -248,7 +255,9 @@ def _backward_loss(sizes: pd.DataFrame) -> str:
 def _line(place: tuple, part: pd.DataFrame) -> list[str]:
     """Return the cells of a point; `part`: its variants, the fastest first."""
     op, dtype, rows, columns = place
-    first, best = part.iloc[0], part.loc[part["in_best_set"], "variant"].map("`{}`".format).tolist()
+    first = part.iloc[0]
+    wrong = dict(zip(part["variant"], part[WRONG] != "", strict=True))
+    best = [f"`{name}`{'‡' * wrong[name]}" for name in part.loc[part["in_best_set"], "variant"]]
     names = best_set(best) if best else f"`{first['variant']}`, no rival timed"
     return [
         f"{op}, {rows}x{columns}, {dtype}",

@@ -18,6 +18,8 @@ from analysis.report import claim_lines, special_rows
 from analysis.schema import ITEMSIZE, MATRIX, OTHER_BOARD, SIZE, SWEEP_MATRIX
 from analysis.schema import MARKS as MARKED
 from analysis.stats import eager
+from kernels.contract import VEC_BYTES
+from kernels.dropin import routes
 from measure import ROOT
 from planning import points, single_shape
 from tools import goals, record
@@ -159,11 +161,14 @@ def peers(rows: pd.DataFrame) -> str:
             if any(cells):
                 lines.append([f"{m}x{n}", dtype, gpu.upper(), *cells])
     heads = ["M x N", "dtype", "GPU", *(f"`{peer}`" for peer in shown)]
-    return f"{table(heads, lines, 'points')}\n\n{NOTE}"
+    level = goals.reached(ranks[ranks["gpu"] == gpus[0]])["level"]
+    ours = f"`{OURS}` is the fastest, or within 1 %, at {level['met'].sum()} of "
+    ours += f"{counted(len(level), 'point')} on the {gpus[0].upper()}."
+    return f"{table(heads, lines, 'points')}\n\n{ours} {NOTE}"
 
 
 def backward(rows: pd.DataFrame) -> str:
-    """Return the least and the most share of the roofline of both backwards, ours and torch's."""
+    """Return the least and the most share of the roofline of the drop-in's backward and torch's."""
     lines, sizes = [], ranking.over_sweeps(ranking.rank_variants(rows)).sort_values("rank")
     for op in BACKWARDS:
         of_gpus = []
@@ -171,9 +176,10 @@ def backward(rows: pd.DataFrame) -> str:
             part = sizes[(sizes["op"] == op) & (sizes["gpu"] == gpu)]
             part = part[part["M"] * part["N"] > 10**8]
             torch = frame.is_baseline(part)
-            best = part[~torch].groupby(["dtype", "N"])["of_copy"].first()
-            n, dtype = (best.index.get_level_values(level) for level in ("N", "dtype"))
-            aligned, long = n * dtype.map(ITEMSIZE) % 16 == 0, n > 65536
+            own = part[part["variant"] == _of_drop_in(part)].set_index(["dtype", "N"])
+            best, n = own["of_copy"], own.index.get_level_values("N")
+            dtype = own.index.get_level_values("dtype")
+            aligned, long = n * dtype.map(ITEMSIZE) % VEC_BYTES == 0, n > 65536
             shares = {
                 "up to N = 65536": best[aligned & ~long],
                 "longer": best[aligned & long],
@@ -184,6 +190,13 @@ def backward(rows: pd.DataFrame) -> str:
             of_gpus.append(f"{gpu.upper()}: {', '.join(texts) or ABSENT}")
         lines.append(f"`{op}`, {'; '.join(of_gpus)}.")
     return bullets(lines)
+
+
+def _of_drop_in(rows: pd.DataFrame) -> pd.Series:
+    """Return the backward that the drop-in launches at the size of each row."""
+    row_bytes = rows["N"] * rows["dtype"].map(ITEMSIZE)
+    limits = (row_bytes % VEC_BYTES == 0).map(routes.MIN_BYTES)
+    return (row_bytes > limits).map({True: "cuda_backward", False: "triton_backward"})
 
 
 def workloads(rows: pd.DataFrame) -> str:

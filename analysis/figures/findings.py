@@ -59,7 +59,7 @@ def winner(rows: pd.DataFrame) -> str:
             f"{second} at {wins[second]}"
         )
     behind = _longer((speeds.max(axis=1) / speeds[first]).max())
-    return f"{first} is the fastest at {count}, and takes at most {behind} at the others"
+    return f"{first} is the fastest or tied at {count}, and takes at most {behind} at the others"
 
 
 def torch_loss(rows: pd.DataFrame) -> str:
@@ -77,7 +77,9 @@ def torch_loss(rows: pd.DataFrame) -> str:
             losses[border] = (1 - beyond.max() / rates.loc[:border].max()).min()
     for share, words in LOSSES.items():
         if borders := [border for border, loss in losses.items() if loss >= share]:
-            return f"torch loses at least {words} of its bandwidth beyond {min(borders):,} columns"
+            of_m = f" (M = {torch['M'].iloc[0]})" if torch["M"].nunique() == 1 else ""
+            beyond = f"{min(borders):,} columns{of_m}"
+            return f"torch loses at least {words} of its bandwidth beyond {beyond}"
     return ""
 
 
@@ -152,8 +154,9 @@ def profile(behind: pd.DataFrame, near: float, baselines: Collection[str]) -> st
     second = slower[0]
     if shares[second] == shares[first]:
         return f"{first} and {second} are each {place}"
-    refused = int(np.isinf(behind[second]).sum())
-    reason = f" (it cannot run {refused} of them)" if refused else ""
+    runs = np.isfinite(behind[second])
+    of_these = (behind[second][runs] <= 1 + near).mean()
+    reason = f" ({percent(of_these)} of the {runs.sum()} that it runs)" if not runs.all() else ""
     return f"{first} is {place}, {second} at {percent(shares[second])}{reason}"
 
 
@@ -196,7 +199,8 @@ def agreement(ratios: pd.DataFrame, base: str) -> str:
     if turned := int(is_turned.astype(bool).sum()):
         return f"{subject} over {base} turns out the other way at {turned} of {points} points"
     verb = "beats" if (published > 1).all() else "compares with"
-    return f"{subject} {verb} {base} as published; {close} of {points} ratios are {near}"
+    ratios_are = "ratio is" if points == 1 else "ratios is" if close == 1 else "ratios are"
+    return f"{subject} {verb} {base} as published; {close} of {points} {ratios_are} {near}"
 
 
 def _speeds(rows: pd.DataFrame) -> pd.DataFrame:

@@ -24,6 +24,8 @@ def draw_profile(selection: Selection) -> Figure:
     """
     rows = selection.own[selection.own["flags"] != CONTROL]
     table = ranking.profile(rows)
+    # without a variant all of whose times are excluded, as those of overlapping calls
+    table = table.loc[:, np.isfinite(table).any() | table.notna().all()]
     shares = {name: percent(ranking.share_within(table[name], 100 * NEAR)) for name in table}
     # Beyond the right end, infinity is a number like all others, and seaborn needs one.
     behind = (table - 1).clip(upper=2 * FURTHEST).melt(value_name="behind").dropna()

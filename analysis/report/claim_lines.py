@@ -63,7 +63,7 @@ def lines(claims: pd.DataFrame, gpus: list[str]) -> tuple[list[Line], list[str]]
             unjudged.append(f"{claim} ({quantity})")
             continue
         place = own["gpu"].map(gpus.index)
-        dtypes = set(table["dtype"]) or {"float32"}
+        dtypes = set(table["dtype"].dropna()) or {"float32"}
         own = own.assign(other_dtype=~own["dtype"].isin(dtypes), place=place)
         first = own.sort_values(["place", "other_dtype"], kind="stable").iloc[0]
         published = shown(quantity, first["published_value"])

@@ -92,8 +92,8 @@ def _between(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 
 def _cold(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     text = (
-        "Every timed call starts with a cold cache. As a check, we measured how much of its input "
-        f"a call still finds in L2: {percent(rows['found_in_l2'].median(), 1)} in the median, and "
+        "Calls are meant to find nothing in L2. As a check, we measured how much of its input a "
+        f"call still finds there: {percent(rows['found_in_l2'].median(), 1)} in the median, and "
         f"{percent(rows['found_in_l2'].max(), 1)} at most."
     )
     columns = ["cold_load_cycles", "resident_load_cycles", "found_in_l2"]

@@ -36,11 +36,13 @@ def speeds(table: dict[int, dict[str, float]]) -> pd.DataFrame:
         ),
         (
             {1: {"a": 2, "b": 1.9}, 2: {"a": 2, "b": 2.1}, 3: {"a": 2, "b": 1}},
-            "a is the fastest at 2 of 3 sizes, and takes at most 5.0 % longer at the others",
+            "a is the fastest or tied at 2 of 3 sizes, "
+            "and takes at most 5.0 % longer at the others",
         ),
         (
             {1: {"a": 2, "b": 1.9}, 2: {"a": 1, "b": 3}, 3: {"a": 2, "b": 1}},
-            "a is the fastest at 2 of 3 sizes, and takes at most 3.0 times as long at the others",
+            "a is the fastest or tied at 2 of 3 sizes, "
+            "and takes at most 3.0 times as long at the others",
         ),
         # b wins at 3 because a was not timed there, so it is no change from a to b
         (
@@ -75,11 +77,11 @@ FALLING = {1024: 1000.0, 2048: 2000.0, 4096: 900.0, 8192: 800.0}
 @pytest.mark.parametrize(
     ("second_gpu", "sentence"),
     [
-        ({}, "torch loses at least half of its bandwidth beyond 2,048 columns"),
+        ({}, "torch loses at least half of its bandwidth beyond 2,048 columns (M = 1024)"),
         # the second GPU falls later, and by less
         (
             {1024: 1000.0, 2048: 3000.0, 4096: 2900.0, 8192: 1900.0, 16384: 1800.0},
-            "torch loses at least a third of its bandwidth beyond 4,096 columns",
+            "torch loses at least a third of its bandwidth beyond 4,096 columns (M = 1024)",
         ),
         ({1024: 1000.0, 2048: 2000.0, 4096: 2100.0, 8192: 2200.0}, ""),
         # a single longer size contradicts, too
@@ -190,7 +192,7 @@ def test_the_share_of_a_copy(shares, sentence):
         (
             {"a": [1.5, 1.5, 1.5, math.inf], "torch_softmax": [1, 1, 1, 1]},
             "torch is within 5 % of the fastest at 100 % of 4 shapes, a at 0 % "
-            "(it cannot run 1 of them)",
+            "(0 % of the 3 that it runs)",
         ),
         # one size of four is too little to be the first
         (
@@ -226,7 +228,7 @@ def test_the_lead_over_the_best_rival(leads, sentence):
         ([2.1, 2.9], "a over b: every measured ratio is within 20 % of the article's"),
         (
             [1.2, 2.9],
-            "a beats b as published; 1 of 2 ratios are within 20 % of the article's",
+            "a beats b as published; 1 of 2 ratios is within 20 % of the article's",
         ),
         ([0.9, 2.9], "a over b turns out the other way at 1 of 2 points"),
         ([math.nan, 2.9], "a over b: every measured ratio is within 20 % of the article's"),

@@ -70,7 +70,7 @@ def test_known_variants_and_thirty_unknown_ones_have_different_looks():
 def test_other_projects_have_colours_of_their_own():
     owner = {}
     for name, style in [*palette.KNOWN.items(), *(("mine", style) for style in palette.OTHERS)]:
-        project = name.split("__")[0] if name.startswith("peer_") else "this"
+        project = name.split("_")[1] if name.startswith("peer_") else "this"
         assert owner.setdefault(style.colour, project) == project
 
 
@@ -112,11 +112,15 @@ def of_page(colour: str, place: int) -> str:
     ids=["figures", "page", "dark page"],
 )
 def test_rivals_have_colours_that_the_colour_blind_tell_apart(shown, sight):
-    rivals = ["torch_softmax", "frontier", *(name for name in palette.KNOWN if "peer_" in name)]
-    colours = {shown(palette.KNOWN[name].colour) for name in rivals}
-    assert len(colours) == 9
-    seen = [lab(colour, SIGHTS[sight]) for colour in colours]
-    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 15
+    peers = [name for name in palette.KNOWN if name.startswith("peer_")]
+    of_logits = [name for name in peers if re.search("logits|return_dx|trl", name)]
+    of_softmax = [name for name in peers if name not in of_logits]
+    for rivals, count in ((of_softmax, 9), (of_logits, 6)):
+        names = ["torch_softmax", "frontier", *rivals]
+        colours = {shown(palette.KNOWN[name].colour) for name in names}
+        assert len(colours) == count
+        seen = [lab(colour, SIGHTS[sight]) for colour in colours]
+        assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 15
 
 
 def test_the_control_is_the_baseline_of_the_operation_and_looks_like_torch():

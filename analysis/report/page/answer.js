@@ -113,8 +113,8 @@ function notice(question, sizes, near, names) {
     return [`${sizeName(question)} was not checked; the nearest is ${sizeName(closest)}.`];
   const fault = `${sizeName(question)} was not measured`;
   if (!near.length)
-    return [`${fault}, and the nearest measured N is off by more than ${FAR} times, so no kernel is `,
-      "named: see ", link(closest, sizeName(closest)), ". ", ...measure];
+    return [`${fault}, and no measured size has an N within ${FAR} times of it and an M within ` +
+      `${FAR_ROWS} times, so no kernel is named. The nearest is `, link(closest, sizeName(closest)), ". ", ...measure];
   const from = near.map(sizeName).join(" and ");
   return [`${fault}. The ranking is that at ${from}, and times are estimates. `,
     estimated(question, sizes, names), ...measure];

@@ -17,11 +17,13 @@ function leaders(rows, column) {
   const timed = rows.filter((row) => row[column] !== null);
   if (timed.length < 2) return [];
   if (column !== "eager_us") return timed.filter((row) => row.in_best_set);
-  const [first] = timed.toSorted(by((row) => row.eager_us));
-  return timed.filter((row) =>
+  const ordered = timed.toSorted(by((row) => row.eager_us));
+  const [first] = ordered;
+  const differs = ordered.findIndex((row) =>
     row.eager_speedup_high === null || first.eager_speedup_low === null
-      ? row.eager_us < UNLIKE * first.eager_us
-      : row.eager_speedup_high >= first.eager_speedup_low);
+      ? row.eager_us >= UNLIKE * first.eager_us
+      : row.eager_speedup_high < first.eager_speedup_low);
+  return differs < 0 ? ordered : ordered.slice(0, differs); // none is better than one that differs
 }
 
 // The look of a value: the best, tied with it, or slower by how much.

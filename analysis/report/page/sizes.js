@@ -1,7 +1,8 @@
 // The measured sizes, those nearest to a question, and an estimate from them.
 
 const N_WEIGHT = 4; // N decides which kernel is the fastest: its factor counts as a fourth power
-const FAR = 4; // beyond this factor in N no kernel is named, and no time estimated
+// Beyond these factors in N and in M no kernel is named, and no time estimated.
+const FAR = 4, FAR_ROWS = 128;
 
 // The measured sizes of a GPU, operation and element type: the fastest row, and all, by rank.
 function measured(question) {
@@ -19,7 +20,8 @@ const withTorch = (size) =>
 const factor = (a, b) => Math.abs(Math.log2(a / b));
 const distance = (size, { M, N }) => N_WEIGHT * factor(size.N, N) + factor(size.M, M);
 const nearest = (sizes, question) => sizes.toSorted(by((size) => distance(size, question)));
-const isNear = (size, { N }) => factor(size.N, N) <= Math.log2(FAR);
+const isNear = (size, { M, N }) =>
+  factor(size.N, N) <= Math.log2(FAR) && factor(size.M, M) <= Math.log2(FAR_ROWS);
 
 // The size itself, or the nearest on both sides: in M if this N was measured, else in N.
 function neighbours(sizes, question) {
@@ -27,10 +29,9 @@ function neighbours(sizes, question) {
   if (exact) return [exact];
   const sameN = sizes.filter((size) => size.N === question.N);
   const [name, candidates] = sameN.length ? ["M", sameN] : ["N", sizes];
-  const ordered = nearest(candidates, question);
+  const ordered = nearest(candidates, question).filter((size) => isNear(size, question));
   const sides = Map.groupBy(ordered, (size) => size[name] < question[name]).values();
-  const closest = nearest([...sides].map(([first]) => first), question);
-  return closest.filter((size) => isNear(size, question));
+  return nearest([...sides].map(([first]) => first), question);
 }
 
 // Estimates the time of a kernel at a size from its bandwidth at the nearest two with its time:
