@@ -19,7 +19,9 @@ def parser() -> argparse.ArgumentParser:
 def add_to(commands: argparse._SubParsersAction) -> None:
     """Add the library's commands to a parser's."""
     commands.add_parser("info", help="print versions, GPU, the kernels that serve it, the cache")
-    warm_up = commands.add_parser("warm-up", help="compile for these sizes and every GPU here")
+    warm_up = commands.add_parser(
+        "warm-up", help="compile softmax and log_softmax for these sizes and GPUs"
+    )
     dtypes = "dtypes (default: all three)"
     warm_up.add_argument("--dtype", nargs="+", choices=DTYPES, default=[*DTYPES], help=dtypes)
     lengths = f"lengths of rows, 1 to {LONGEST_ROW}"

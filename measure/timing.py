@@ -160,7 +160,7 @@ def derive_columns(point: Point, samples: list[Sample]) -> dict:
 def eager_columns(samples: list[Sample], submissions: dict[str, list[float]]) -> dict:
     """Return the columns of eager calls; {} where no submission was timed.
 
-    Who calls a kernel again and again waits for the longer of two: the host, which submits each
+    A caller in a loop waits for the slower of two: the host, which submits each
     call, and the GPU, which runs it. So the ratio to torch is that of these longer times, each
     round of submissions paired with a block of the GPU's times.
     """

@@ -41,7 +41,7 @@ SHOWN_FIGURES = {
 
 
 def copy() -> str:
-    """Copy every figure of the documents with a palette, and delete those that have no place."""
+    """Copy each figure of the documents, reduced to 256 colours; delete those that none shows."""
     for name, figure in studies.figures.draw().items():
         style.save(figure, DRAWN / name)
     for name in SHOWN_FIGURES:

@@ -93,7 +93,9 @@ def notes(run: pd.DataFrame, races: pd.DataFrame) -> list[str]:
     if checked.empty:
         return []
     right = checked["status"].isin(("ok", "interpreted"))
-    text = f"This run checked {md.counted(int(right.sum()), 'result')} on a CPU, and timed nobody "
+    text = (
+        f"This run checked {md.counted(int(right.sum()), 'result')} on a CPU, and ranked no kernel "
+    )
     text += "for a race: a CPU's times say nothing about a GPU."
     if (~right).any():
         wrong = md.counts(checked.loc[~right, "status"])

@@ -48,11 +48,11 @@ def warm_up_rows(row_bytes: int) -> tuple[int, ...]:
 
 
 def warm_up(dtypes: Iterable[str], lengths: Iterable[int]) -> str:
-    """Call every function and its backward, of contiguous rows, on every usable GPU.
+    """Call softmax, log_softmax and their backwards, of contiguous rows, on every usable GPU.
 
-    Return a summary. ``dtypes`` are names such as "float32"; ``lengths`` are columns. Raises
-    RuntimeError where no GPU runs the kernels, and torch's error for rows that its memory cannot
-    hold.
+    Return a summary. The functions of logits compile at their first call. ``dtypes`` are names such
+    as "float32"; ``lengths`` are columns. Raises RuntimeError where no GPU runs the kernels, and
+    torch's error for rows that its memory cannot hold.
     """
     if why := why_none():
         raise RuntimeError(f"{why}; kernels are compiled where they run")

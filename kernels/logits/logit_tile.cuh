@@ -3,7 +3,7 @@
 #pragma once
 #include "vec_tile.cuh"
 
-// Load a tile all of whose elements are in the row: in two steps as VecTile, whose vectors result.
+// Load a tile that lies wholly in the row, in two steps as VecTile does, with the same result.
 template <typename T, int K, bool UNALIGNED, int BYPASS, bool FROM_LANE>
 struct WholeTile {
   using Tile = VecTile<T, K, UNALIGNED, BYPASS, FROM_LANE>;
@@ -26,7 +26,7 @@ struct WholeTile {
   }
 
  private:
-  // A row that begins with an aligned vector ends before the vector that would follow.
+  // An aligned row needs no following vector, which may lie beyond the row.
   __device__ static void load_around(Tile& tile, const From& row) {
     const T* const from = opaque(row.vecs + tile.first_elem());
     const bool is_sent = FROM_LANE && threadIdx.x % kWarp < kWarp - 1;

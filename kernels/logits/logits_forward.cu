@@ -7,7 +7,7 @@
 template <typename T>
 struct Arguments : ValueArguments<T> {
   GridWorkspace* workspace;
-  // A row has `segments`, in each of which every warp of it has `warp_tiles` tiles. The first
+  // A row is cut into `segments`; each warp of a segment folds `warp_tiles` tiles. The first
   // `whole_rows` rows have a block each; `split_blocks` share each of the others, so that all
   // multiprocessors end at the same time.
   Index warp_tiles, segments, whole_rows, split_blocks;
@@ -54,8 +54,8 @@ constexpr int kThreadsPerSm = !UNALIGNED || sizeof(T) < sizeof(float) ? 1024
                                                                       : 768;
 
 // K, UNALIGNED: as in VecTile. WARPS: of a segment. They decide, with warp_tiles and segments, the
-// order of sums, and follow from cols alone. TEAMS: segments that a block takes at once, whose
-// order no sum depends on.
+// order of sums, and follow from cols alone. TEAMS: segments that a block works on at once; no sum
+// depends on it.
 template <typename T, typename Op, int K, int WARPS, int TEAMS, bool UNALIGNED>
 __global__ void __launch_bounds__(WARPS * TEAMS * kWarp,
                                   kThreadsPerSm<T, K, UNALIGNED> / (WARPS * TEAMS * kWarp))

@@ -1,11 +1,12 @@
 """Reduce each row of logits to its log-sum-exp, log-probabilities of tokens, entropy or loss.
 
 Idea: every element is read once and nothing is kept. A row is a sequence of segments, and each warp
-of a block folds its tiles of a segment into a state: the maximum, and the sum of all exps but the
-maximum's, from which the log-probability of a nearly certain token follows to the last bits. Blocks
-share a row where rows are few, and the last rows of many; the last of them to end merges the states
-of all segments. A short row is a tile of one warp. The row's length alone decides its tiles and
-segments, so a row gives the same bits in any batch.
+of a segment folds its tiles into a state: the maximum, and the sum of all exps but the maximum's,
+from which the log-probability of a nearly certain token follows to the last bits. Where rows are
+few, a block works on several segments at once. Blocks share a row where rows are few, and the last
+rows of many; the last block to end merges the states of all segments. A short row is a tile of one
+warp. The row's length alone decides its tiles and segments, so a row gives the same bits in any
+batch.
 Bytes: M·N·itemsize, the least possible.
 Limits: N up to 2^30. Compute capability 8.0.
 Source: our own; the online softmax is that of Milakov and Gimelshein, 2018 (arXiv:1805.02867).
@@ -28,8 +29,8 @@ SHORT_WARPS = 4  # Warps of a block.
 KIB = 2**10
 # (most bytes of a row, config), by whether a row fills whole vectors and by the bytes
 # of an element. k: vectors of a lane in a tile. w: warps of a segment. g: fewest tiles of a warp in
-# a segment. Chosen by timings of an H200: a warp alone meets no other, and the blocks of few warps
-# meet sooner.
+# a segment. Chosen by timings of an H200: a segment of one warp needs no barrier, and smaller blocks
+# end sooner.
 RULE = {
     (True, 2): ((10 * KIB, "k4w1g1"), (64 * KIB, "k8w1g1"), (math.inf, "k8w4g1")),
     (True, 4): ((10 * KIB, "k4w1g1"), (64 * KIB, "k8w1g1"), (math.inf, "k8w4g1")),

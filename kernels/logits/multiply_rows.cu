@@ -1,5 +1,5 @@
-// Multiply each row by a number, in place. Rows whose number is 1 are not touched: so is the
-// gradient of a loss that nothing follows, which the host need not know.
+// Multiply each row by a number, in place. Rows whose number is 1 are skipped: that is a plain
+// loss.backward(), and the host cannot know it without waiting for the GPU.
 #include "unaligned.cuh"
 
 // dx: (rows, cols). g: (rows,), or one number for all rows if g_stride is 0. A row has `row_blocks`

@@ -1,4 +1,4 @@
-"""Remove what makes the interpreter call a function of someone else's at each step."""
+"""Remove tracing hooks: profile and trace functions, and events of sys.monitoring."""
 
 import sys
 import threading

@@ -252,6 +252,18 @@ def test_vmap_and_func_grad():
     assert dx.shape == x.shape
 
 
+@pytest.mark.usefixtures("operators", "reset_dynamo")
+@pytest.mark.parametrize("function", [token_log_probs, cross_entropy])
+def test_a_compiled_function_may_take_a_gradient_by_torch_func(function):
+    x, index = drawn(4, 20)
+
+    def gradient(x):
+        return torch.func.grad(lambda x: function(x, index).sum())(x)
+
+    compiled = torch.compile(gradient, backend="aot_eager")
+    torch.testing.assert_close(compiled(x), gradient(x))
+
+
 @DEVICES
 def test_results_may_be_changed_in_place(device):
     """As training loops do with a loss, and with what a mask leaves of entropies."""

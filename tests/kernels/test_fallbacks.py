@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import sys
 from unittest import mock
 
 import pytest
@@ -12,6 +13,8 @@ import kernels
 from kernels.cuda import grid_workspace, launch, submit
 from kernels.dropin import library_function, routes
 from kernels.dropin.functions import FUNCTIONS
+from kernels.dropin.logits.rows import may_launch, row_kernels
+from kernels.logits import RowOptions, RowTensors
 from tests.kernels.helpers.dropin import OPS, assert_gradient, assert_right
 from tests.marks import slow
 
@@ -126,7 +129,7 @@ def test_a_shortage_of_memory_is_not_for_good(launches, device, monkeypatch, war
 def test_cuda_core_that_cannot_be_loaded_leaves_all_to_triton(monkeypatch, warnings):
     """Installed, but broken: looked for once."""
     monkeypatch.setattr(routes, "runs_cuda_kernels", lambda index: True)
-    monkeypatch.setitem(__import__("sys").modules, "kernels.cuda.launch", None)
+    monkeypatch.setitem(sys.modules, "kernels.cuda.launch", None)
     monkeypatch.delattr("kernels.cuda.launch", raising=False)
     routes.cuda_kernels.cache_clear()
     try:
@@ -135,6 +138,22 @@ def test_cuda_core_that_cannot_be_loaded_leaves_all_to_triton(monkeypatch, warni
         routes.cuda_kernels.cache_clear()
     (line,) = warnings()
     assert "cannot be loaded. ModuleNotFoundError" in line or "ImportError" in line
+
+
+def test_cuda_core_that_cannot_be_loaded_leaves_logits_to_torch(monkeypatch, warnings):
+    monkeypatch.setitem(sys.modules, "kernels.logits.launch", None)
+    monkeypatch.delattr("kernels.logits.launch", raising=False)
+    row_kernels.cache_clear()
+    x = mock.Mock(is_cuda=True, shape=(2, 5), dtype=torch.float32)
+    x.is_neg.return_value = False
+    x.element_size.return_value = 4
+    try:
+        for _ in range(2):
+            assert not may_launch(RowTensors(x), RowOptions("LogSumExp"))
+    finally:
+        row_kernels.cache_clear()
+    (line,) = warnings()
+    assert line.startswith("functions of logits in CUDA C++ cannot be loaded. ")
 
 
 def test_a_program_that_makes_errors_of_warnings_still_runs(

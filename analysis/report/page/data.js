@@ -46,7 +46,7 @@ const METRICS = {
 
 const FIELDS = ["gpu", "op", "dtype", "M", "N"];
 const RANKED = PAGE.sizes.filter((row) => row.rank !== null);
-const isCheck = (gpu) => gpu === PAGE.cpu; // a CPU is checked, and races nobody
+const isCheck = (gpu) => gpu === PAGE.cpu; // a run on a CPU only checks results
 const gpuName = (gpu) => (isCheck(gpu) ? "this CPU (a check, not a race)" : PAGE.gpus[gpu] ?? gpu);
 const alike = (a, b, names = FIELDS) => names.every((name) => a[name] === b[name]);
 const comparable = (a, b) => alike(a, b, ["gpu", "op", "dtype"]);

@@ -26,10 +26,11 @@ from ..eligible import (
     TYPES,
     bypasses_dispatcher,
     cached_constant,
+    only_vmap,
     runs_cuda_kernels,
     transforms,
 )
-from ..library_function import empty_cuda, has_failed, note_failure, on_device
+from ..library_function import empty_cuda, has_failed, logger, note_failure, on_device
 from .by_torch import Values, gradient_by_torch, values_by_torch
 
 BLOCK_BYTES = 16 * 1024  # Bytes of a gradient that one block of the launch writes.
@@ -52,9 +53,14 @@ def takes(x: Tensor) -> bool:
 
 
 @functools.cache
-def row_kernels() -> ModuleType:
-    from ...logits import launch  # here, because a machine without a GPU needs none of it
-
+def row_kernels() -> ModuleType | None:
+    """Return the launches of the kernels of logits; None where they cannot be loaded."""
+    try:
+        from ...logits import launch  # needs cuda-core
+    except Exception as error:
+        cause = type(error).__name__, error
+        logger.warning("functions of logits in CUDA C++ cannot be loaded. %s: %s", *cause)
+        return None
     return launch
 
 
@@ -62,6 +68,8 @@ def may_launch(tensors: RowTensors, options: RowOptions) -> bool:
     x, index, *_ = tensors
     rows, cols = x.shape
     if not (x.is_cuda and rows and 0 < cols <= LONGEST_ROW) or x.is_neg():
+        return False
+    if x.dtype not in DTYPES or row_kernels() is None:
         return False
     if rows * (cols * x.element_size() // BLOCK_BYTES + 2) > MAX_BLOCKS:
         return False
@@ -269,7 +277,8 @@ def compute(
     if not takes(x):
         return values_by_torch(tensors, options)[:2]
     if compiles or not bypasses_dispatcher(x):
-        if not compiles and (transforms() or forward_ad._current_level >= 0):
+        is_transformed = not only_vmap() if compiles else transforms()
+        if is_transformed or getattr(forward_ad, "_current_level", -1) >= 0:
             return values_by_torch(tensors, options)[:2]
         return row_values(*tensors, *options)[:2]
     if x.requires_grad and torch.is_grad_enabled():
