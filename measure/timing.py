@@ -160,9 +160,9 @@ def derive_columns(point: Point, samples: list[Sample]) -> dict:
 def eager_columns(samples: list[Sample], submissions: dict[str, list[float]]) -> dict:
     """Return the columns of eager calls; {} where no submission was timed.
 
-    A caller in a loop waits for the slower of two: the host, which submits each
-    call, and the GPU, which runs it. So the ratio to torch is that of these longer times, each
-    round of submissions paired with a block of the GPU's times.
+    A caller in a loop waits for the slower of two: the host, which submits each call, and the GPU,
+    which runs it. So the ratio to torch is that of these longer times, each round of submissions
+    paired with a block of the GPU's times.
     """
     if not submissions:
         return {}

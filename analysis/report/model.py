@@ -34,8 +34,8 @@ def build(
 ) -> dict[str, object]:
     """Return the values of both templates; `ranks` and `sizes` are the frames behind them.
 
-    Answers and claims are about the GPUs that this run measured, or else about the recorded ones: a
-    CPU is checked, and races nobody. Trust and environment are about what the run measured, or
+    Answers and claims are about the GPUs that this run measured, or else about the recorded ones: on
+    a CPU results are only checked. Trust and environment are about what the run measured, or
     else about all. `unranked`: the flags that excluded rows from the ranking when they were
     collected. `named`: the shapes with a name.
     """

@@ -29,8 +29,8 @@ SHORT_WARPS = 4  # Warps of a block.
 KIB = 2**10
 # (most bytes of a row, config), by whether a row fills whole vectors and by the bytes
 # of an element. k: vectors of a lane in a tile. w: warps of a segment. g: fewest tiles of a warp in
-# a segment. Chosen by timings of an H200: a segment of one warp needs no barrier, and smaller blocks
-# end sooner.
+# a segment. Chosen by timings of an H200: a segment of one warp needs no barrier, and smaller
+# blocks end sooner.
 RULE = {
     (True, 2): ((10 * KIB, "k4w1g1"), (64 * KIB, "k8w1g1"), (math.inf, "k8w4g1")),
     (True, 4): ((10 * KIB, "k4w1g1"), (64 * KIB, "k8w1g1"), (math.inf, "k8w4g1")),

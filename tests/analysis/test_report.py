@@ -100,7 +100,7 @@ def test_a_run_on_a_cpu_is_a_check_and_the_answers_are_the_recorded_ones(written
     frames = [frame_of(cpu), frame_of(synthetic.sweep_rows(), origin="recorded")]
     _, text = written(pd.concat(frames, ignore_index=True))
     answer = section(text, "Answer")
-    assert "This run checked 9 results on a CPU, and timed nobody for a race" in answer
+    assert "This run checked 9 results on a CPU, and ranked no kernel" in answer
     assert "Not right there: 1 incorrect; see Trust." in answer
     assert "| h200, softmax, float32 |" in answer
     assert "cpu" not in section(text, "Your shape")
