@@ -34,8 +34,8 @@ def build(
 ) -> dict[str, object]:
     """Return the values of both templates; `ranks` and `sizes` are the frames behind them.
 
-    Answers and claims are about the GPUs that this run measured, or else about the recorded ones: on
-    a CPU results are only checked. Trust and environment are about what the run measured, or
+    Answers and claims are about the GPUs that this run measured, or else about the recorded ones;
+    on a CPU results are only checked. Trust and environment are about what the run measured, or
     else about all. `unranked`: the flags that excluded rows from the ranking when they were
     collected. `named`: the shapes with a name.
     """
@@ -93,10 +93,8 @@ def notes(run: pd.DataFrame, races: pd.DataFrame) -> list[str]:
     if checked.empty:
         return []
     right = checked["status"].isin(("ok", "interpreted"))
-    text = (
-        f"This run checked {md.counted(int(right.sum()), 'result')} on a CPU, and ranked no kernel "
-    )
-    text += "for a race: a CPU's times say nothing about a GPU."
+    text = f"This run checked {md.counted(int(right.sum()), 'result')} on a CPU, and ranked no "
+    text += "kernel: a CPU's times say nothing about a GPU."
     if (~right).any():
         wrong = md.counts(checked.loc[~right, "status"])
         text += f" Not right there: {wrong}; see Trust."
