@@ -42,7 +42,8 @@ def winner(rows: pd.DataFrame) -> str:
         ties = int(is_fastest.drop(columns=first).any(axis=1).sum())
         tie = f", in a tie at {ties}" if ties else ""
         subject = "No kernel beats torch" if first == TORCH else f"{first} is the fastest"
-        return f"{subject} at {_all(sizes)}{tie}"
+        word = "size" if rows["op"].nunique() == 1 else "point"
+        return f"{subject} at {_all(sizes, word)}{tie}"
     if sentence := _change(is_fastest, speeds.notna()):
         return sentence
     timed = speeds.notna().sum()
@@ -231,8 +232,8 @@ def _change(is_fastest: pd.DataFrame, is_timed: pd.DataFrame) -> str:
     return ""
 
 
-def _all(sizes: int) -> str:
-    return {1: "the only size", 2: "both sizes"}.get(sizes, f"all {sizes} sizes")
+def _all(sizes: int, word: str = "size") -> str:
+    return {1: f"the only {word}", 2: f"both {word}s"}.get(sizes, f"all {sizes} {word}s")
 
 
 def _longer(ratio: float) -> str:
