@@ -112,8 +112,9 @@ def _flags(rows: pd.DataFrame, unranked: Collection[str]) -> tuple[str, pd.DataF
         + ". "
     )
     if unranked:
-        text += f"{md.counted(excluded, 'row')} left out of the ranking, for "
-        text += f"{' or '.join(unranked)}."
+        by_flag = [f"{int(counts.get(flag, 0))} {flag}" for flag in unranked if flag in counts]
+        text += f"{md.counted(excluded, 'row')} left out of the ranking"
+        text += f" ({', '.join(by_flag)})." if by_flag else "."
     for reason, count in by_rows.items():
         text += f" {md.counted(count, 'row')}: {EXCLUDED[reason]}." if count else ""
     table = flagged.groupby(["flag", "gpu", "op", "dtype"]).size().rename("rows").reset_index()

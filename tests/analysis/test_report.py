@@ -126,7 +126,7 @@ def test_a_named_shape_has_a_line_with_the_answer_of_each_element_type(written):
     lines = section(text, "Shapes of real models")
     assert "softmax: 2 of 3 shapes" in lines
     assert "Not measured for softmax: ImageNet (256 x 1000)." in lines
-    assert "Not measured for logsumexp: LM (1 x 8)." in lines
+    assert "No shape of a model was measured for logsumexp." in lines
     assert lines.count("<details>") == 1
     line = cells(lines, "LM head")
     assert line[1] == "1024 x 4096"
