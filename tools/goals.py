@@ -32,7 +32,7 @@ SHARE = 0.95  # share of the sizes that most goals ask for
 OF_THESE = (
     "the intervals cover only these sizes, boards and days; expect larger differences elsewhere"
 )
-BYTES = 1e3  # in a GB/s for a µs
+BYTES = 1e3  # Bytes that 1 GB/s moves in 1 µs.
 LARGE = 128e6  # bytes that a call moves; far beyond every L2
 FEW_ROWS = 64
 VALUE = ["value", "low", "high"]

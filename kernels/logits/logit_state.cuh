@@ -96,8 +96,8 @@ struct LogitSums {
     state.max = max_element<T>(vec);
     const Exps exps(state.max, log2_scale);
     float rest = 0.0f, moment = 0.0f;
-    // Where a lane has many elements, a test of each would cost more than this branch. With a mean,
-    // two loops would spill.
+    // A test of each of a lane's many elements would cost more than this branch. With a mean, two
+    // loops would spill.
     constexpr bool kTwoLoops = MOMENT != Moment::kMean && K > 2;
     if (kTwoLoops && !exps.is_large) {
       add_exps<T, K, STEP, false>(vec, elements, exps, rest, moment);

@@ -228,7 +228,7 @@ def test_a_row_has_the_same_bits_in_any_batch_and_at_any_address(cols, dtype, em
         for all_rows, one in zip(pair, values(alone, index[row : row + 1]), strict=False):
             assert torch.equal(all_rows[row], one[0])
     assert len({plan.blocks for plan in emulated_logits}) > 1
-    if many > FULL:  # of few rows a block takes several segments at once
+    if many > FULL:  # a block of few rows works on several segments at once
         assert len({plan.threads for plan in emulated_logits}) == 2
 
 
