@@ -240,14 +240,11 @@ def logits_table(rows: pd.DataFrame) -> str:
             del sizes["cached"]
             lines.append([gpu.upper(), f"`{op}`", dtype, *_cells(**sizes)])
             lost = sizes["level"][~sizes["level"]["met"]]
-            named = [f"{number(size.value, 3)} at {size.M}x{size.N}" for size in _plain(lost)]
+            lost = lost.reset_index().itertuples()
+            named = [f"{number(size.value, 3)} at {size.M}x{size.N}" for size in lost]
             if named:
                 losses.append(f"{gpu.upper()}, `{op}` in {dtype}: {', '.join(named)}.")
     return f"{table(LOGITS_HEADS, [LOGITS_GOAL, *lines])}\n\n{bullets(losses)}"
-
-
-def _plain(sizes: pd.DataFrame) -> Iterable:
-    return sizes.reset_index().itertuples()
 
 
 def _cells(level: pd.DataFrame, near: pd.DataFrame, **further: pd.DataFrame) -> list[str]:

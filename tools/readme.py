@@ -9,7 +9,7 @@ from statistics import geometric_mean
 
 import pandas as pd
 
-from analysis import frame, palette, ranking, stats
+from analysis import frame, palette, ranking, schema, stats
 from analysis.markdown import best_set, counted, number, percent, table
 from analysis.report.special_rows import WRONG
 from analysis.schema import ITEMSIZE, SIZE
@@ -40,7 +40,7 @@ CONDITIONS = (
     "read where an operation returns one value per row. For functions of logits, torch is the "
     "composition that trainers call, which casts to float32 first; these are forward passes."
 )
-OLDER = "◊"
+OLDER, WRONG_SIGN = schema.MARK_OF["stale"], schema.MARK_OF["edge_cases"]
 HEADS = ("size", "GPU", "torch", "fastest kernel", "best time", "speed-up", "of the limit")
 
 
@@ -102,8 +102,8 @@ def points(rows: pd.DataFrame) -> str:
             lines.append(_line(place, min(of_gpus, key=_preference)))
     older = any(OLDER in cell for line in lines for cell in line)
     legend = f" {OLDER} Measured with an older version." if older else ""
-    if any("‡" in cell for line in lines for cell in line):
-        legend += " ‡ Wrong on some rows with -inf, NaN or huge values."
+    if any(WRONG_SIGN in cell for line in lines for cell in line):
+        legend += f" {WRONG_SIGN} Wrong on some rows with -inf, NaN or huge values."
     return f"{table(HEADS, lines)}\n\n{CONDITIONS}{legend}"
 
 
@@ -200,17 +200,17 @@ def _over_rivals(sizes: pd.DataFrame) -> str:
     leads = ranking.leads(sizes, OURS_OF_LOGITS, torch=False)
     if leads.empty:
         return ""
-    won, behind = (leads["lead"] > goals.LEVEL_WITH).sum(), 1 / leads["lead"]
-    lost = (behind > goals.LEVEL_WITH).sum()
+    lead = leads["lead"]
+    won, lost = ((ratios > goals.LEVEL_WITH).sum() for ratios in (lead, 1 / lead))
     text = (
         f". It is more than 1 % faster than the best other kernel at {won} of "
         f"{counted(len(leads), 'point')}, and more than 1 % slower at {lost}"
     )
     if not lost:
         return text
-    worst = leads.reset_index().iloc[behind.reset_index(drop=True).idxmax()]
+    worst = dict(zip(SIZE, lead.idxmin(), strict=True))
     where = f"{worst['M']}x{worst['N']} in {worst['dtype']}"
-    return f"{text}: at worst by {percent(behind.max() - 1)}, at {where}"
+    return f"{text}: at worst by {percent(1 / lead.min() - 1)}, at {where}"
 
 
 def _losses(all_ranks: pd.DataFrame, gpus: list[str]) -> str:
@@ -256,8 +256,8 @@ def _line(place: tuple, part: pd.DataFrame) -> list[str]:
     """Return the cells of a point; `part`: its variants, the fastest first."""
     op, dtype, rows, columns = place
     first = part.iloc[0]
-    wrong = dict(zip(part["variant"], part[WRONG] != "", strict=True))
-    best = [f"`{name}`{'‡' * wrong[name]}" for name in part.loc[part["in_best_set"], "variant"]]
+    signs = (part[WRONG] != "").map({True: WRONG_SIGN, False: ""})
+    best = ("`" + part["variant"] + "`" + signs)[part["in_best_set"]].tolist()
     names = best_set(best) if best else f"`{first['variant']}`, no rival timed"
     return [
         f"{op}, {rows}x{columns}, {dtype}",

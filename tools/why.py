@@ -24,7 +24,7 @@ from tools.why_figures import (
 
 def moved() -> str:
     """Return what each kernel moves by its design, and the time that it takes, in copies."""
-    rows = recorded_rows("h200", "online_softmax").query(f"N == {LONGEST}").set_index("variant")
+    rows = recorded_rows("online_softmax").query(f"N == {LONGEST}").set_index("variant")
     lines = [
         [f"`{name}`", f"{MATRICES_MOVED[name] / 2:g}", number(rows.loc[name, "copies"], 3)]
         for name in by_bytes(rows)
@@ -34,7 +34,7 @@ def moved() -> str:
 
 def residency() -> str:
     """Return registers, warps and resident blocks of triton_row around powers of two."""
-    row = line(recorded_rows("h200", "steps"), "triton_row")
+    row = line(recorded_rows("steps"), "triton_row")
     columns = ["num_warps", "registers", "blocks_per_sm"]
     lines = [
         [n, *(f"{row[name][n]:.0f}" for name in columns),
@@ -50,7 +50,7 @@ def trick() -> str:
 
     The article's kernels have the same tiles; where its rows exceed L2 is read from our own.
     """
-    rows = recorded_rows("h200", "online_softmax")
+    rows = recorded_rows("online_softmax")
     table_of_article = pd.read_csv(ROOT / "data/published/a100_online_softmax_2024.csv")
     article = table_of_article.pivot_table(index="N", columns="variant", values="time_ms")
     lines = []
@@ -89,7 +89,7 @@ def counted() -> str:
 
 def short_rows() -> str:
     """Return the share of a copy at short rows, by the warps that a row has."""
-    rows = recorded_rows("h200", "online_softmax").query("N in [256, 1024, 4096]")
+    rows = recorded_rows("online_softmax").query("N in [256, 1024, 4096]")
     wide = rows.pivot_table(index="variant", columns="N", values="of_copy")
     warps = rows.query("N == 256").set_index("variant")["num_warps"]
     names = ["cuda_oneflow_warp", "triton_row", "triton_fused", "triton_online", "triton_tiled"]

@@ -18,6 +18,7 @@ from analysis.markdown import number, percent
 from measure import ROOT
 
 FOLDER = ROOT / "docs/figures/why"
+RECORDED = ROOT / "data/recorded/h200"  # the GPU of all figures
 ITEMSIZE, GIGA = 4, 1e9
 L2_BYTES, MULTIPROCESSORS = 50 * 2**20, 132  # An H200 SXM, by its data sheet.
 TILES = {"triton_tiled": 2**14, "triton_online": 2**12}  # elements, as their files say
@@ -40,9 +41,9 @@ TORCH_KERNELS = {2048: "one warp", 9216: "one block: registers", 12252: "shared 
 PANEL = 2.6  # inches
 
 
-def recorded_rows(gpu: str, sweep: str) -> pd.DataFrame:
+def recorded_rows(sweep: str) -> pd.DataFrame:
     """Return the rows of a recorded sweep that rank, in float32: medians over replicates."""
-    recorded = merge.recorded_rows(ROOT / f"data/recorded/{gpu}/{sweep}.csv")
+    recorded = merge.recorded_rows(RECORDED / f"{sweep}.csv")
     rows = frame.from_rows(eligibility.mark_ranked(recorded))
     rows = rows[frame.is_ranked(rows, any_board=True) & (rows["dtype"] == "float32")]
     values = rows.select_dtypes("number").columns.difference(["M", "N"])
@@ -52,8 +53,8 @@ def recorded_rows(gpu: str, sweep: str) -> pd.DataFrame:
 
 def rows_at_1024() -> pd.DataFrame:
     """Return the rows of online_softmax, and `frontier` at longer N of another sweep."""
-    rows = recorded_rows("h200", "online_softmax")
-    longer = recorded_rows("h200", "frontier").query("M == 1024 and N > @LONGEST")
+    rows = recorded_rows("online_softmax")
+    longer = recorded_rows("frontier").query("M == 1024 and N > @LONGEST")
     return pd.concat([rows, longer[longer["variant"] == "frontier"]], ignore_index=True)
 
 
@@ -64,7 +65,7 @@ def line(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
 
 def bytes_moved() -> Figure:
     """Times at rows of 131072 elements, beside the bytes that each kernel moves by its design."""
-    rows = recorded_rows("h200", "online_softmax").query("N == @LONGEST").set_index("variant")
+    rows = recorded_rows("online_softmax").query("N == @LONGEST").set_index("variant")
     names = by_bytes(rows)
     moved = [MATRICES_MOVED[name] / 2 for name in names]
     styles = palette.styles(names)
@@ -116,7 +117,7 @@ def spills() -> Figure:
 
 def sawtooth() -> Figure:
     """Share of a copy of triton_row at every 128th N, with the powers of two."""
-    rows = recorded_rows("h200", "steps")
+    rows = recorded_rows("steps")
     row = line(rows, "triton_row")
     figure, axes = plt.subplots()
     look = palette.styles(["triton_row"])["triton_row"]
@@ -135,7 +136,7 @@ def sawtooth() -> Figure:
 
 def torch_kernels() -> Figure:
     """Share of a copy of torch at every 128th N, with the longest row of each of its kernels."""
-    rows = recorded_rows("h200", "steps")
+    rows = recorded_rows("steps")
     torch = line(rows, "torch_softmax")["of_copy"]
     figure, axes = plt.subplots()
     look = palette.styles(["torch_softmax"])["torch_softmax"]
@@ -172,7 +173,7 @@ def clusters() -> Figure:
 
 def l2() -> Figure:
     """Time without the cache trick over that with it, by the bytes of the rows in flight."""
-    rows = recorded_rows("h200", "online_softmax")
+    rows = recorded_rows("online_softmax")
     figure, axes = plt.subplots()
     gains, ends = {name: cache_trick(rows, name) for name in TILES}, []
     for name, look in palette.styles(TILES).items():

@@ -62,7 +62,7 @@ def test_the_tiles_of_the_cache_trick_are_those_of_the_kernels():
 
 def test_the_cache_trick_gains_most_where_the_rows_in_flight_exceed_l2():
     """Both kernels gain there more than at any shorter row of several tiles, as the page says."""
-    rows = why.recorded_rows("h200", "online_softmax")
+    rows = why.recorded_rows("online_softmax")
     for name in why.TILES:
         gains = why.cache_trick(rows, name).query("tiles > 1")
         beyond = gains["in_flight"] > why.L2_BYTES / 2**20
