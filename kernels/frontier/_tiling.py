@@ -1,6 +1,8 @@
-"""Divide a row over lanes, warps and blocks, by its length and dtype alone.
+"""Divide a row among lanes, warps and thread blocks; shared by the planners of ``frontier``.
 
-The number of rows never decides, so a row gives the same bits in any batch.
+The division follows from the row's length and dtype and never from the number of rows, so a row
+gives the same bits in any batch. Unless stated otherwise a vector has 16 bytes, and "per lane"
+counts the vectors of one row that a lane holds.
 """
 
 import functools
@@ -12,18 +14,18 @@ from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div, next_pow
 
 TILE_EPILOGUES = "OnlineSoftmax", "OnlineLogSoftmax"  # C++ types of epilogue.cuh.
 CLUSTERS = (1, 2, 4, 8, 16)  # blocks
-# Shared memory of a block that its tiles leave free. The states of 16 blocks of 16 warps take
-# 2 KiB, CUDA takes 1 KiB.
+# Bytes of a block's shared memory that its tiles must leave free: the softmax states of 16 blocks
+# of 16 warps take 2 KiB, and CUDA reserves 1 KiB.
 STATIC_BYTES = 7 * 1024
 
 
 class RowLayout(NamedTuple):
-    """Say what shares a row: the lanes of a warp, a block of warps, or a cluster of blocks."""
+    """Describe who shares a row: the lanes of one warp, the warps of a block, or a cluster."""
 
-    per_lane: int  # vectors
-    warps: int  # Warps of a block that serve one row.
-    cluster: int  # blocks that share a row
-    rows: int  # Rows of a block, a warp each; 1 where a row takes more than a warp.
+    per_lane: int  # vectors of a row that each lane holds
+    warps: int  # warps per block that share one row
+    cluster: int  # blocks that share one row
+    rows: int  # rows per block, one warp each; 1 if a row takes more than one warp
 
 
 @functools.cache
@@ -35,9 +37,9 @@ def parse(config: str) -> dict[str, int]:
 def fewest_blocks(
     vectors: int, per_lane: int, max_warps: int, max_cluster_blocks: int
 ) -> tuple[int, int] | None:
-    """Return (warps of a block, blocks) with the fewest blocks that hold a row.
+    """Return (warps per block, blocks per cluster) for the smallest cluster that holds a row.
 
-    A lane has at most ``per_lane`` vectors. Returns None if the row is too long.
+    A lane holds at most ``per_lane`` vectors. Returns None if the row is too long.
     """
     for cluster in (c for c in CLUSTERS if c <= max_cluster_blocks):
         warps = ceil_div(vectors, WARP * per_lane * cluster)
@@ -47,12 +49,12 @@ def fewest_blocks(
 
 
 def lanes_of(units: int, per_lane: int) -> int:
-    """Return the lanes, a power of two, that share a row with at most ``per_lane`` units each."""
+    """Return how many lanes share a row of ``units``, at most ``per_lane`` each: a power of two."""
     return next_power_of_2(ceil_div(units, per_lane))
 
 
 def vectors_of(problem: Problem) -> int:
-    """Return the vectors of 16 bytes of a row; the last one may be partial."""
+    """Return how many 16-byte vectors a row has; the last one may be partial."""
     return ceil_div(problem.cols * problem.dtype.itemsize, VEC_BYTES)
 
 

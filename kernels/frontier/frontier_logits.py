@@ -1,10 +1,10 @@
 """This project's kernels for values computed from logits, and for their gradients.
 
-Idea: each logit is read once, by ``logits_forward``, which keeps a maximum and two sums of a row.
-The gradient of each logit follows from these, in ``logits_backward``. Loss and gradient in one call
-are one pass over a row that registers hold, in ``loss_and_gradient``; longer ones take two.
-Bytes: M·N·itemsize for values; 2·M·N·itemsize for a gradient, the least possible, also with the
-loss in one call; 3·M·N·itemsize where that takes two passes, less what the caches serve.
+Idea: ``logits_forward`` reads each logit once and keeps a maximum and two sums per row.
+``logits_backward`` computes the gradient of each logit from these. ``loss_and_gradient`` computes
+both in one call: in one pass if registers hold the row, in two if it is longer.
+Bytes: M·N·itemsize for values; 2·M·N·itemsize for a gradient, the minimum, also together with the
+loss in one call; 3·M·N·itemsize if that takes two passes, less what the caches serve.
 Limits: N up to 2^30. Compute capability 8.0.
 Source: ``kernels/logits``.
 """
@@ -19,5 +19,5 @@ from ..logits.functions import token_log_prob_backward as token_log_prob_backwar
 from ..logits.functions import token_log_prob_entropy as token_log_prob_entropy
 from ..logits.launch import forward_planner
 
-# The limits of all operations, which one kernel has.
+# All operations have the same limits, so any of the kernels can state them.
 unsupported = cuda.functions(forward_planner("LogSumExp")).unsupported

@@ -1,11 +1,13 @@
-// Short rows of any N. The lanes of a row have strided subsets of its elements. A run of rows
-// passes through shared memory in vectors, or lanes access global memory themselves.
+// Short rows of any N. A block takes a run of adjacent rows and moves it through shared memory in
+// 16-byte vectors (load_run, store_run); in small or non-contiguous matrices lanes access global
+// memory directly. The lanes of a row each have a strided subset of its elements (LaneElements).
 #include "cluster.cuh"
 #include "epilogue.cuh"
 #include "unaligned.cuh"
 
-// Load `count` elements from `from` with THREADS threads, at most VECS vectors each. Returns the
-// offset of the first element in `smem`. The threads must synchronise before they read.
+// Load `count` elements from `from` to shared memory with THREADS threads, at most VECS vectors
+// each. Returns the offset of the first element in `smem`. The threads must synchronise before they
+// read.
 template <typename T, int THREADS, int VECS>
 __device__ int load_run(uint4* smem, const T* from, int count, int thread) {
   const AlignedRow<const T> run(from);
@@ -14,7 +16,7 @@ __device__ int load_run(uint4* smem, const T* from, int count, int thread) {
   uint4 vec[VECS];
 #pragma unroll
   for (int k = 0; k < VECS; ++k) {
-    vec[k] = load_vec(run.at(min(k * THREADS + thread, vecs - 1)));  // without a branch
+    vec[k] = load_vec(run.at(min(k * THREADS + thread, vecs - 1)));  // clamped, not branched
   }
 #pragma unroll
   for (int k = 0; k < VECS; ++k) {
@@ -23,8 +25,8 @@ __device__ int load_run(uint4* smem, const T* from, int count, int thread) {
   return before;
 }
 
-// Store `count` elements to `to`. The first one's offset in `smem` must equal the offset of `to` in
-// its vector. Partial vectors at both ends are stored element by element.
+// Store `count` elements from shared memory to `to`. The first one's offset in `smem` must equal
+// the offset of `to` in its vector. Partial vectors at both ends are stored element by element.
 template <typename T, int THREADS, int VECS>
 __device__ void store_run(T* to, const uint4* smem, int count, int thread) {
   const T* const elements = reinterpret_cast<const T*>(smem);
@@ -45,13 +47,13 @@ __device__ void store_run(T* to, const uint4* smem, int count, int thread) {
   if (rest < end) run.vecs[rest] = elements[rest];
 }
 
-constexpr int kPackedThreads = 128;  // threads of a block whose rows have at most a warp each
-// Sums of a lane; fewer in a small matrix whose rows have more lanes.
+constexpr int kPackedThreads = 128;  // threads per block, if a row takes at most one warp
+// Partial sums per lane; a lane has fewer in small matrices, whose rows have more lanes.
 constexpr int kPackedSums = 8;
 
-// Return the block's row of a thread, if rows share a warp or have one each; LANES adjacent threads
-// share a row. The distance between a warp's rows spreads them over the banks of shared memory, at
-// least where cols is odd.
+// Return the row, within the block, of a thread, if a row takes at most one warp; LANES adjacent
+// threads share a row. The rows of a warp are kept some rows apart, so that they fall into
+// different banks of shared memory, at least if cols is odd.
 template <typename T, int LANES>
 __device__ int row_of(int thread) {
   constexpr int kWarps = kPackedThreads / kWarp;
@@ -61,21 +63,22 @@ __device__ int row_of(int thread) {
   return warp / kDistance * (kDistance * kWarpRows) + row_in_warp * kDistance + warp % kDistance;
 }
 
-// A lane's elements of a row: every STEP-th, at most K. The first SURE of them exist. LANES of its
-// warp share the row. SUMS: of a lane. Twice the lanes with half the sums give the same bits: each
-// sum has the same elements, and halves are added in the same order.
+// A lane's elements of a row: every STEP-th, at most K, of which the first SURE surely exist. LANES
+// lanes of its warp share the row. SUMS: partial sums per lane. Twice the lanes with half the sums
+// each give the same bits: each sum has the same elements, and the sums are added in the same
+// order.
 template <typename T, int K, int SURE, int STEP, int LANES, int SUMS, bool KEEP_EXP>
 struct LaneElements {
-  float value[K];  // KEEP_EXP: exp(x - top), else x
-  float top;       // the maximum of the lanes
-  const int left;  // elements of the row from the lane's first one on
+  float value[K];  // x; after state(), exp(x - top) if KEEP_EXP
+  float top;       // the maximum over the LANES lanes
+  const int left;  // elements of the row from the lane's first one to its end
 
   __device__ explicit LaneElements(int elements_left) : left(elements_left) {}
 
   __device__ bool exists(int i) const { return i < SURE || STEP * i < left; }
 
-  // Load the row's last element in place of absent ones. Loads under conditions would wait for each
-  // other, as a thread has only 7 predicates.
+  // Absent elements are loads of the row's last one, replaced by -inf below. Predicated loads would
+  // wait for each other, because a thread has only 7 predicate registers.
   template <typename In>
   __device__ void load(const In* first) {
     const int last = opaque(left - 1);
@@ -88,10 +91,11 @@ struct LaneElements {
     }
   }
 
-  // Compute the state of all lanes; each of them gets it.
+  // Return the state of the LANES lanes' elements, to each of them.
   template <typename Sums>
   __device__ SoftmaxState state() {
-    top = max_of_lanes<LANES>(fmaxf(lowest(), tree_reduce<Max, K>(value)));  // not NaN
+    // fmaxf() with -inf, so that the maximum is no NaN
+    top = max_of_lanes<LANES>(fmaxf(lowest(), tree_reduce<Max, K>(value)));
     Summation<Sums> summation(top);
     summation.shift(value);
     float sum[SUMS] = {};
@@ -109,11 +113,10 @@ struct LaneElements {
     return summation.template state<LANES>(sum[0]);
   }
 
-  // Store the output.
   template <typename Epilogue>
   __device__ void store(T* first, const Epilogue& epilogue) {
     float factor = 1.0f;
-    // With one warp, top is the maximum.
+    // If the row has a single warp, `top` is its maximum and no rescaling is needed.
     if constexpr (KEEP_EXP) factor = STEP > kWarp ? epilogue.factor(value, top) : epilogue.scale;
 #pragma unroll
     for (int i = 0; i < K; ++i) {
@@ -127,10 +130,11 @@ struct LaneElements {
   }
 };
 
-// LANES: adjacent lanes of a warp that share a row. WARPS: whole warps that share one. K: most
-// elements of a lane. SUMS: of a lane. The order of every sum follows from cols alone. `direct`: 1
-// if lanes access global memory though rows are contiguous; without kPackedSums they always do.
-// Dynamic shared memory: the rows of a block, and two vectors. In: the type of x.
+// A row is shared by LANES adjacent lanes of a warp or, if WARPS > 1, by WARPS whole warps. K: most
+// elements per lane. SUMS: partial sums per lane. The order of every sum follows from cols alone.
+// `direct`: 1 if lanes access global memory although rows are contiguous; they always do if SUMS is
+// not kPackedSums. Dynamic shared memory: the rows of a block, and two vectors. In: the element
+// type of x.
 template <typename T, typename Epilogue, int K, int LANES, int WARPS, int SUMS, typename In = T>
 __global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
     frontier_packed(T* __restrict__ out, const In* __restrict__ x, Index out_stride, Index x_stride,
@@ -138,8 +142,8 @@ __global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
   extern __shared__ __align__(16) uint4 smem[];
   constexpr int kStep = LANES * WARPS, kThreads = WARPS > 1 ? kStep : kPackedThreads;
   constexpr int kRows = kThreads / kStep;
-  // For a row of one warp K is the least even number that suffices, so each lane has at least K - 2
-  // elements. A row of several warps has more than all warps but one can hold.
+  // If a row takes one warp, K is the least even number that suffices, so each lane has at least
+  // K - 2 elements. If it takes several, it has more elements than WARPS - 1 warps could hold.
   constexpr int kSure = WARPS == 1 ? K - 2 : K * (WARPS - 1) / WARPS;
   const int width = static_cast<int>(cols), thread = threadIdx.x, lane = thread % kStep;
   const Index first_row = static_cast<Index>(blockIdx.x) * kRows;
@@ -150,10 +154,10 @@ __global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
   const bool packed = SUMS == kPackedSums && !direct;
   const bool load_packed = packed && x_stride == cols, store_packed = packed && out_stride == cols;
   const int row = WARPS > 1 ? 0 : row_of<T, LANES>(thread);
-  const int loaded_row = min(row, row_count - 1);  // threads without a row have the last one
+  const int loaded_row = min(row, row_count - 1);  // threads without a row load the last one
 
   LaneElements<T, K, kSure, kStep, LANES, SUMS, Epilogue::kScalesExp> mine(width - lane);
-  int in_off = 0;  // offset of the first row in smem
+  int in_off = 0;  // offset of the first row in smem, in elements
   if (load_packed) {
     constexpr int kVecs = K / kVecElems<In> + 1;
     in_off = load_run<In, kThreads, kVecs>(smem, x_rows, row_count * width, thread);
@@ -162,7 +166,8 @@ __global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
   } else {
     mine.load(x_rows + loaded_row * x_stride + lane);
   }
-  // Rows of a lane in a large matrix; in a small one more lanes share a row, with fewer sums each.
+  // True for rows that take one lane in a large matrix; in a small one, several lanes with fewer
+  // sums each share them.
   constexpr bool kShort = LANES * SUMS == kPackedSums;
   using Sums = typename Epilogue::template SumsOf<T, Epilogue::kScalesExp, kShort>;
   const typename Epilogue::template Of<T> epilogue(
@@ -172,8 +177,9 @@ __global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
     return;
   }
   const int out_off = AlignedRow<T>(out_rows).elements_off();
-  // Without a shift, lanes overwrite only their elements, and threads without a row read, for
-  // nothing, those of the last one. The merge of several warps has a barrier.
+  // A barrier is needed only if an output may overwrite an element that another thread has yet to
+  // read: if the outputs are shifted or of another size, or if threads without a row read the last
+  // one. With several warps, the merge has had a barrier.
   constexpr bool kInPlace = sizeof(In) == sizeof(T);
   if (WARPS == 1 && load_packed && (!kInPlace || out_off != in_off || row_count < kRows))
     __syncthreads();

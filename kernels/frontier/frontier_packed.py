@@ -1,15 +1,16 @@
 """Short contiguous rows of any N, moved through shared memory in one run.
 
-Idea: unaligned rows would be loaded 2 or 4 bytes at a time. Contiguous rows are one run of memory,
-so a block loads the run in 16-byte vectors, whatever rows they belong to. In shared memory, part of
-a warp, a warp or all warps of the block share a row, and each lane reads a strided subset of its
-elements into registers. Each element goes through exp once. The output replaces the elements in
-shared memory. It is stored in vectors, except at both ends of the run. In small matrices and
-non-contiguous rows lanes access global memory themselves. In a small matrix up to eight lanes share
-the elements that one lane has in a large one. None of that changes the order of a sum.
-Bytes: 2·M·N·itemsize, the least possible.
-Limits: 16 warps of 32 bytes a lane, N up to 4096 in float32 and 8192 in 16 bits. Compute capability
-8.0.
+Idea: row by row, unaligned rows could only be loaded 2 or 4 bytes at a time. But contiguous rows
+are one run of memory, so a block loads its run of rows in 16-byte vectors, across the boundaries of
+rows, into shared memory. There, part of a warp, a warp, or all warps of the block share a row, and
+each lane reads a strided subset of its elements into registers. Softmax computes each exp once. The
+outputs replace the elements in shared memory and are stored as vectors, except at the two ends of
+the run. In small matrices, and if rows are not contiguous, lanes access global memory directly. In
+a small matrix up to eight lanes share the elements that one lane has in a large one. None of this
+changes the order of a sum.
+Bytes: 2·M·N·itemsize, the minimum.
+Limits: 16 warps of 32 bytes per lane: N up to 4096 in float32 and 8192 in 16 bits. Compute
+capability 8.0.
 Source: our own.
 """
 
@@ -23,14 +24,14 @@ from ._tiling import TILE_EPILOGUES, lanes_of, parse
 ON_REQUEST = True  # ``frontier`` is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
-THREADS = 128  # per block, where a row has at most a warp
-MAX_WARPS = 16  # Warps of a row, at most.
-WARPS_LANE_BYTES = 32  # Bytes of a lane, at most, where a row has several warps.
-SUMS = 8  # Sums of a lane: kPackedSums.
-# A matrix up to these limits is small: all its threads are resident, and barriers cost it more than
-# accesses to single elements. Found on an H100.
+THREADS = 128  # per block, if a row takes at most one warp
+MAX_WARPS = 16  # warps per row, at most
+WARPS_LANE_BYTES = 32  # bytes per lane, at most, if a row takes several warps
+SUMS = 8  # partial sums per lane; kPackedSums in the source
+# Limits of a small matrix: all its threads are resident at once, and barriers cost it more than
+# element-wise accesses do. Measured on an H100.
 SMALL_ELEMENTS, SMALL_THREADS = 3 * 2**19, 2**18
-# k: most elements of a lane, where a row has at most a warp. s: small matrices are treated like
+# k: most elements per lane, if a row takes at most one warp. s: small matrices are treated like
 # large ones.
 CONFIGS = ("k16", "k20", "k20s", "k24")
 DEFAULT_CONFIG = "k20"
@@ -46,7 +47,7 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     if lanes <= WARP:
         if direct:
             lanes, sums = most_lanes, SUMS * lanes // most_lanes
-        # even, so that half as many kernels serve all lengths
+        # rounded up to an even number, so that half as many kernels serve all lengths
         rows, per_lane = THREADS // lanes, 2 * ceil_div(cols, 2 * lanes)
     else:
         lanes, per_lane = WARP, WARPS_LANE_BYTES // itemsize
@@ -55,7 +56,7 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
             return ()
     sizes = per_lane, lanes, warps, sums
     kernel = instantiate_for("frontier_packed", problem, *sizes, epilogues=TILE_EPILOGUES)
-    # the vectors at both ends of a run belong to it in part
+    # two more, because a run may begin and end inside a vector
     shared = (rows * cols * itemsize // VEC_BYTES + 2) * VEC_BYTES
     launched = SOURCE, kernel, lanes * warps * rows, ceil_div(problem.rows, rows), shared
     return (LaunchPlan(*launched, extra_args=(int(direct),)),)

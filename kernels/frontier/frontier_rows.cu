@@ -1,26 +1,29 @@
-// A row in the registers of a warp, a block, or a cluster of blocks, so each element is read once.
+// One row per warp, thread block or cluster, held in registers, so each element is read only once.
+// RowTile loads and reduces the vectors of a warp; RowPart merges the states of a row's warps.
 #include "cluster.cuh"
 #include "epilogue.cuh"
 #include "row_tile.cuh"
 
-constexpr int kThreadsPerSm = 1536;  // threads of 40 registers
+constexpr int kThreadsPerSm = 1536;  // as many as have 40 registers each
 
-// Return for how many resident blocks the compiler limits registers; 0: the compiler decides. More
-// blocks hide the exchange inside a cluster, as long as nothing spills. Found by measuring on
-// compute capability 9.0; 10.0 would spill.
+// Return the second argument of __launch_bounds__: the resident blocks per multiprocessor for which
+// the compiler must limit registers; 0 leaves that to the compiler. Several resident blocks hide
+// the exchange within a cluster, as long as no register spills. The values were measured on compute
+// capability 9.0; on 10.0 the kernel would spill.
 template <int BYTES, int K, int THREADS, int CLUSTER, bool UNALIGNED, bool KEEP_EXP>
 constexpr int min_blocks_per_sm() {
   if (K <= 4 && CLUSTER > 1) {
     const bool all_resident = BYTES >= 4 && !UNALIGNED && THREADS * CLUSTER < 8192;
     return all_resident && __CUDA_ARCH__ < 1000 ? kThreadsPerSm / THREADS : 1;
   }
-  // else it spills
+  // without the 1 these spill
   return K > 4 && (UNALIGNED || (KEEP_EXP && BYTES < 4 && CLUSTER == 16)) ? 1 : 0;
 }
 
-// K, UNALIGNED, KEEP_EXP: as in RowTile. WARPS: warps of a block that share a row; 1 where a block
-// has ROWS rows, a warp each. CLUSTER: blocks that share a row. The order of every sum depends on
-// these parameters alone. In: the type of x.
+// Thread layout: with ROWS > 1, each of a block's ROWS warps has a row of its own. Otherwise a row
+// belongs to the WARPS warps of a block, times CLUSTER blocks. Each warp has a tile of K * 32
+// adjacent vectors. These parameters alone fix the order of every sum. K, UNALIGNED, KEEP_EXP: see
+// RowTile. In: the element type of x, if it differs from that of the output.
 template <typename T, typename Epilogue, int K, int WARPS, int CLUSTER, int ROWS, bool UNALIGNED,
           bool KEEP_EXP, typename In = T>
 __global__ void __launch_bounds__(
@@ -35,7 +38,7 @@ __global__ void __launch_bounds__(
   using Tile = RowTile<T, K, UNALIGNED, KEEP_EXP && Epilogue::kScalesExp, 0, In>;
   Tile tile(part.tile * (K * kWarp), cols);
   tile.begin_load(x_row);
-  part.listen();
+  part.listen();  // arrive at the cluster barrier while the loads are in flight
   tile.end_load(x_row);
   const SoftmaxState state = part.merge(tile.template state<Sums>());
   tile.store(out + part.row * out_stride, typename Epilogue::template Of<T>(state));

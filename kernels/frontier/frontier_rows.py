@@ -1,17 +1,19 @@
 """Each row in the registers of a warp, a block, or a cluster of blocks.
 
-Idea: every lane loads its 16-byte vectors of a row at once and keeps them in registers. The lanes
-of a warp find the maximum of its elements, then the sum of exp. These states are merged through
-shared memory, with one barrier inside a block or a cluster. The exps are kept in float32
-and scaled for the output. Where that takes too many registers, exp is computed again. The blocks of
-a cluster arrive at its first barrier while the loads are under way, and wait after them.
-Unaligned rows, such as most rows of an odd N: vectors are counted from the row's first
-element. Each is shifted out of two aligned vectors; the second comes from the next lane or the
-cache. The output is shifted back between neighbouring lanes. So 16 bytes move at a time, except at
-the ends of a warp's tile. The sums do not depend on where a row begins.
-Bytes: 2·M·N·itemsize, the least possible.
-Limits: with 4 vectors a lane, 16 warps and 16 blocks N up to 131,072 in float32, twice that in 16
-bits; other configs in proportion. Compute capability 9.0, or 8.0 where a block is enough.
+Idea: every lane issues the loads of all its 16-byte vectors at once and keeps them in registers. A
+warp reduces its elements to an online-softmax state: their maximum, then the sum of exp. The
+states are merged through shared memory with a single barrier, across a block or a cluster. Exps
+are kept in float32 and only scaled for the output; config ``r`` recomputes them instead, for rows
+that would take too many registers. A block arrives at the cluster barrier while its loads are in
+flight and waits for it only afterwards, so that loading hides the barrier.
+Unaligned rows, such as most rows of an odd N: vectors are counted from the row's first element, and
+each is assembled from two aligned vectors by a funnel shift; the second one comes from the next
+lane or from the cache. Before the store, neighbouring lanes shift the output back. So all accesses
+are 16 bytes wide except at the two ends of a warp's tile, and the sums do not depend on the address
+at which a row begins.
+Bytes: 2·M·N·itemsize, the minimum.
+Limits: with 4 vectors per lane, 16 warps and 16 blocks, N up to 131,072 in float32 and twice that
+in 16 bits; other configs in proportion. Compute capability 9.0, or 8.0 where one block is enough.
 Source: registers, clusters and the late wait follow QuACK (Dao-AILab); the shifted vectors of
 unaligned rows are our own.
 """
@@ -34,9 +36,9 @@ from ._tiling import (
 ON_REQUEST = True  # ``frontier`` is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
-ROWS = 4  # Rows of a block, where a warp has one.
-# k: most vectors of a lane. w: most warps of a block. r: exps are computed again, not kept, which
-# takes half the registers in 16 bits.
+ROWS = 4  # rows per block if each has one warp
+# k: most vectors per lane. w: most warps per block. r: exps are recomputed instead of kept, which
+# halves the registers in 16 bits.
 CONFIGS = ("k1w16", "k2w8", "k2w16", "k4w8", "k4w16", "k8w4", "k8w8", "k8w16", "k8w4r", "k8w8r")
 DEFAULT_CONFIG = "k4w16"
 REGISTERS_PER_SM = 64 * 1024
@@ -45,7 +47,7 @@ REGISTERS_PER_SM = 64 * 1024
 def layout_of(
     vectors: int, per_lane: int, max_warps: int, max_cluster_blocks: int
 ) -> RowLayout | None:
-    """Return the layout with at most ``per_lane`` vectors a lane; None if the row is too long."""
+    """Return the layout with at most ``per_lane`` vectors per lane; None for a row too long."""
     if vectors <= WARP * per_lane:
         return RowLayout(ceil_div(vectors, WARP), 1, 1, ROWS)
     blocks = fewest_blocks(vectors, per_lane, max_warps, max_cluster_blocks)
@@ -53,9 +55,10 @@ def layout_of(
 
 
 def _fits(layout: RowLayout, problem: Problem) -> bool:
-    """Return whether registers hold the exps, half as many again, and second vectors.
+    """Return whether a block's registers suffice: 1.5 per exp, plus the second vectors.
 
-    Aligned rows need no second vectors, but the layout must not depend on the alignment.
+    Only unaligned rows load a second vector for each, but they are always counted, because the
+    layout must not depend on the alignment.
     """
     exps = layout.per_lane * VEC_BYTES // problem.dtype.itemsize
     registers = exps * 3 // 2 + layout.per_lane * VEC_BYTES // 4
@@ -66,7 +69,7 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     """Return the instance for a row of this length; see ``plan.Planner``."""
     numbers, vectors = parse(config), vectors_of(problem)
     if numbers["k"] == 1 and vectors % WARP:
-        return ()  # idle lanes cost more than fewer vectors a lane save
+        return ()  # idle lanes would cost more than fewer vectors per lane save
     layout = layout_of(vectors, numbers["k"], numbers["w"], problem.gpu.max_cluster_blocks)
     keep_exp = "r" not in numbers
     if layout is None or not (_fits(layout, problem) if keep_exp else problem.dtype.itemsize < 4):

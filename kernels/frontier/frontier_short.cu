@@ -1,10 +1,10 @@
-// Rows of a few hundred bytes: several lanes of a warp share a row.
+// Short rows, up to a few KiB: LANES lanes of a warp share a row, so a warp serves 32 / LANES rows.
 #include "epilogue.cuh"
 
-// UNIT: adjacent elements of a lane. K: units of a lane. LANES: lanes of a row, a power of two. All
-// three follow from cols alone, so sums do not depend on the address. PACK: elements moved at once,
-// fewer than UNIT where rows are unaligned. FULL: K * LANES * UNIT is cols. THREADS: of a block.
-// In: the type of x.
+// A lane holds K units of UNIT adjacent elements; consecutive lanes hold consecutive units. UNIT, K
+// and LANES (a power of two) follow from cols alone, so sums do not depend on the address. PACK:
+// elements per load or store, fewer than UNIT if rows are unaligned. FULL: cols is exactly
+// K * LANES * UNIT, so no bounds are checked. THREADS: per block. In: the element type of x.
 template <typename T, typename Epilogue, int UNIT, int PACK, int K, int LANES, bool FULL,
           int THREADS, typename In = T>
 __global__ void __launch_bounds__(THREADS)
@@ -12,7 +12,7 @@ __global__ void __launch_bounds__(THREADS)
                    Index rows, Index cols) {
   constexpr int kPacks = UNIT / PACK;
   const int lane = threadIdx.x % LANES, width = static_cast<int>(cols);
-  // Adjacent groups of lanes have adjacent rows, so that a warp's loads are coalesced.
+  // Adjacent groups of lanes take adjacent rows, so that a warp's loads are coalesced.
   const Index row = static_cast<Index>(blockIdx.x) * (THREADS / LANES) + threadIdx.x / LANES;
 
   Pack<In, PACK> loaded[K][kPacks];

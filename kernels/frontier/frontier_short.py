@@ -1,10 +1,11 @@
 """Each short row shared by several lanes of a warp.
 
-Idea: each lane holds units of up to 16 bytes of a row. Maximum and sum are butterflies of shuffles
-between these lanes, without a barrier. Each element goes through exp once and is then scaled.
-Bytes: 2·M·N·itemsize, the least possible.
-Limits: 32 lanes of 4 units. Where a row's bytes are a multiple of 16, N up to 512 in float32 and
-1024 in 16 bits. An odd N is at most 128, because its units are elements. Compute capability 8.0.
+Idea: 1 to 32 lanes of a warp share a row, and each holds up to four units of at most 16 bytes in
+registers. Maximum and sum are butterfly shuffles between these lanes, without shared memory or a
+barrier. Softmax computes each exp once and then scales it.
+Bytes: 2·M·N·itemsize, the minimum.
+Limits: 32 lanes of 4 units. If a row is a multiple of 16 bytes, N is at most 512 in float32 and
+1024 in 16 bits. An odd N is at most 128, as a unit is then one element. Compute capability 8.0.
 Source: the layout of OneFlow's warp kernel (BBuf, 2023), with wider packs.
 """
 
@@ -19,17 +20,17 @@ ON_REQUEST = True  # ``frontier`` is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
 THREADS = 128  # per block
-MAX_UNITS = 4  # Units of a lane, at most.
-# u: most units of a lane for which a row takes fewer than 32 lanes.
+MAX_UNITS = 4  # units per lane, at most
+# u: most units per lane as long as the row takes fewer than 32 lanes.
 CONFIGS = ("u1", "u2")
 DEFAULT_CONFIG = "u1"
 
 
 def layout(cols: int, itemsize: int, per_lane: int) -> tuple[int, int, int] | None:
-    """Return (elements of a unit, units of a lane, lanes); None if the row is too long.
+    """Return (elements per unit, units per lane, lanes per row); None if the row is too long.
 
-    The row's address never decides. A row that 32 lanes of ``per_lane`` units cannot hold takes up
-    to MAX_UNITS units a lane.
+    The row's address plays no part. A row too long for 32 lanes of ``per_lane`` units gets up to
+    MAX_UNITS units per lane.
     """
     unit = min(cols & -cols, VEC_BYTES // itemsize)
     units = ceil_div(cols, unit)

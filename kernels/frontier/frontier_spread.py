@@ -1,19 +1,21 @@
 """Each long row in the registers of many blocks, up to all that the GPU holds at once.
 
-Idea: as ``frontier_rows`` with a cluster, but the blocks of a row exchange their softmax states in
-global memory. So a row may have any number of blocks. Each block loads its tile at once, publishes
-its state and prefetches its tile of its next row into L2. As many of its warps as it takes poll for
-the states of the row. Then the block stores its tile from registers. The row's length alone decides
-how a row is divided into tiles. If not all rows fit on the GPU at once, a block holds two tiles,
-so that more bytes are in flight; two tiles' states merge first, whether they lie in one block or in
-two. A row longer than all registers has several tiles for each block: the last stays in registers,
-those before it in shared memory, and the others are read twice.
+Idea: like ``frontier_rows`` with a cluster, but the blocks of a row exchange their softmax states
+through global memory, so a row may have any number of blocks. A block loads its whole tile at once,
+publishes its state, and prefetches its tile of its next row into L2. Its warps, no more than
+needed, poll until the states of all the row's blocks have arrived; then the block stores its tile
+from registers. The row's length alone decides how a row is cut into tiles. If not all rows fit on
+the GPU at once, a block holds two tiles, so that more bytes are in flight. The states of two
+adjacent tiles are always merged first, whether one block or two hold them, so the bits are the
+same. A row that exceeds all registers gets several tiles per block: the last one stays in
+registers, those before it in shared memory, and the rest are read twice.
 Bytes: 2·M·N·itemsize if the registers and shared memory of the GPU hold a row: about 8 million
 float32 elements on an H200, twice that in 16 bits. Longer rows take up to 3·M·N·itemsize, less what
 L2 serves.
-Limits: rows of two blocks and more; compute capability 9.0. The launch is cooperative: it waits
-until all its blocks fit on the GPU.
-Source: our own. Every state carries the number of its epoch, so no flag or barrier is needed.
+Limits: rows of at least two blocks; compute capability 9.0. The launch is cooperative: all its
+blocks must be resident at once, and it waits until they fit on the GPU.
+Source: our own. Every published state carries an epoch number, so no flag or grid barrier is
+needed.
 """
 
 import functools
@@ -28,23 +30,23 @@ from ._tiling import STATIC_BYTES, TILE_EPILOGUES, is_unaligned, parse, vectors_
 ON_REQUEST = True  # ``frontier`` is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
-# k: vectors of a lane in a tile. w: most warps of a block.
+# k: vectors per lane in a tile. w: most warps per block.
 CONFIGS = ("k4w8", "k8w8")
 DEFAULT_CONFIG = "k8w8"
-# Registers of a thread. LOADED_TWICE: of unaligned float32 rows with over 4 vectors per lane, which
-# loads each twice. STREAMED: of a thread that streams tiles. Where fewer blocks are resident, the
-# launch has fewer (``launch._blocks``).
+# Registers per thread. LOADED_TWICE: for unaligned float32 rows with more than 4 vectors per lane,
+# which load two aligned vectors for each. STREAMED: for rows of several tiles per block. If fewer
+# blocks turn out to be resident, the launch has fewer (``launch._blocks``).
 REGISTERS, REGISTERS_LOADED_TWICE, REGISTERS_STREAMED = 64, 80, 128
 # A multiprocessor has four sub-partitions, each with its own warps and registers.
 PARTITIONS, PARTITION_REGISTERS = 4, 16 * 1024
-MIN_STREAMED = 8  # vectors of a lane, for rows of several tiles
-MAX_PAIRED = 4  # vectors of a lane in each of a block's two tiles; registers hold no more
-# The same beyond compute capability 9.0, where fewer would spill: of streams, of unaligned rows.
+MIN_STREAMED = 8  # vectors per lane, at least, for rows of several tiles per block
+MAX_PAIRED = 4  # vectors per lane, at most, if a block holds two tiles: registers hold no more
+# Registers per thread on newer GPUs than compute capability 9.0, where fewer would spill.
 NEWER_STREAMED, NEWER_UNALIGNED = 168, 96
 
 
 def registers_of(problem: Problem, per_lane: int, unaligned: bool, streamed: bool) -> int:
-    """Return the most registers of a thread."""
+    """Return the register limit of a thread."""
     newer = problem.gpu.capability > CLUSTER_CAPABILITY
     if streamed:
         return NEWER_STREAMED if newer else REGISTERS_STREAMED
@@ -61,7 +63,7 @@ def blocks_per_sm(registers: int, warps: int) -> int:
 
 
 def max_blocks(problem: Problem, per_sm: int) -> int:
-    """Return the most blocks of a launch: all are resident, and each publishes a state."""
+    """Return the most blocks of a launch: all must be resident, and each needs a state slot."""
     return min(per_sm * problem.gpu.sm_count, MAX_STATES)
 
 
@@ -70,7 +72,8 @@ def plan(
 ) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``plan.Planner``.
 
-    ``parts``: tiles of a block, 1 or 2, which give the same bits. None: the faster number.
+    ``parts`` is the number of tiles per block, 1 or 2, which give the same bits; None picks the
+    faster one.
     """
     if problem.gpu.capability < CLUSTER_CAPABILITY:
         return ()
@@ -79,9 +82,9 @@ def plan(
     vectors, unaligned = vectors_of(problem), is_unaligned(problem)
     row_tiles = ceil_div(vectors, WARP * per_lane * max_warps)
     if problem.cols > LONGEST_ROW or row_tiles < 2:
-        return ()  # frontier_rows takes the row of a single block
+        return ()  # a row of one block is for frontier_rows
 
-    # The alignment must not decide how a row is divided, so all rows are divided as unaligned ones.
+    # Alignment must not change how a row is divided, so every row is divided like an unaligned one.
     def most_blocks(parts: int, streamed: bool) -> int:
         registers = registers_of(problem, parts * per_lane, True, streamed)
         return max_blocks(problem, blocks_per_sm(registers, max_warps))
@@ -104,7 +107,7 @@ def plan(
         shared = problem.gpu.max_shared_per_block // per_sm - STATIC_BYTES
         saved_tiles = min(tiles - 1, shared // tile_bytes)
     rounds = ceil_div(problem.rows, max_blocks(problem, per_sm) // row_blocks)
-    groups = ceil_div(problem.rows, rounds)  # Groups of blocks, a row each.
+    groups = ceil_div(problem.rows, rounds)  # groups of blocks, each with one row at a time
     bypass = 1 + (problem.rows * problem.cols * problem.dtype.itemsize > MAX_CACHED_BYTES)
     sizes = per_lane, parts, warps, registers, unaligned, streamed, bypass
     kernel = instantiate_for("frontier_spread", problem, *sizes, epilogues=TILE_EPILOGUES)

@@ -1,17 +1,19 @@
-// Long unaligned rows: each warp copies the aligned vectors of its tile to shared memory. States
-// are computed over vectors counted from the row's first element, so sums do not depend on the
-// alignment. The output is computed from the same elements, in the aligned vectors of the output.
+// Long rows staged in shared memory, mostly unaligned ones. Each warp copies the aligned vectors
+// that hold its tile (load_tile), reduces vectors counted from the row's first element, so that
+// sums do not depend on the alignment (LaneVecs), merges states with the other warps of the row
+// (RowPart), and reads the same elements again, in the alignment of the output (store_tile).
 #include "cluster.cuh"
 #include "cp_async.cuh"
 #include "epilogue.cuh"
 #include "narrow.cuh"
 
-// Return the vectors between the beginning of a cache line and this one.
+// Return the position of a vector within its 128-byte cache line, 0 to 7.
 __device__ inline int place_in_line(const void* vec) {
   return static_cast<int>(reinterpret_cast<unsigned long long>(vec) / kVecBytes % kLineVecs);
 }
 
-// Copy vector `first_vec`, which may be negative, and every 32nd from there on, below `end`.
+// Copy the vectors first_vec, first_vec + 32, ... that lie in [0, end). `first_vec`, the calling
+// lane's, may be negative. Both pointers are those of vector first_vec.
 template <int TURNS, int TURN = 0>
 __device__ inline void cp_async_vecs(uint4* to, const void* from, int first_vec, int end) {
   if constexpr (TURN < TURNS) {
@@ -21,48 +23,49 @@ __device__ inline void cp_async_vecs(uint4* to, const void* from, int first_vec,
   }
 }
 
-// Copy all aligned vectors that hold some of `count` elements: at most K for each lane, and two
-// more. Returns the offset of the first element in `smem`. A whole warp calls it, and must wait
-// and synchronise before it reads.
+// Copy all aligned vectors that overlap `count` elements at `from`: at most K per lane, and two
+// more. Returns the offset of the first element in `smem`, in elements. The whole warp must call
+// it, and must wait for the copies (cp_async_wait, __syncwarp) before it reads.
 template <typename T, int K>
 __device__ int load_tile(uint4* smem, const T* from, int count) {
   const AlignedRow<const T> run(from);
   const int before = run.elements_off(), vecs = (before + count + kVecElems<T> - 1) / kVecElems<T>;
-  // each load covers whole cache lines
+  // start at a line boundary, so that each load instruction of the warp covers whole cache lines
   const int first_vec = static_cast<int>(threadIdx.x) % kWarp - place_in_line(run.vecs);
   cp_async_vecs<K + 1>(smem + first_vec, run.at(first_vec), first_vec, vecs);
   return before;
 }
 
-// Elements in shared memory, of type In; the first one may be anywhere in a vector.
+// A tile in shared memory: elements of type In, of which the first may lie anywhere in a vector.
 template <typename T, typename In>
 struct SmemTile {
   using Vec = NarrowVec<In, T>;
   const Vec* vecs;
-  int off;  // bytes, in the first vector
+  int off;  // byte offset of the tile's first element in its first vector
 
   __device__ SmemTile(const uint4* smem, int before)
       : vecs(reinterpret_cast<const Vec*>(smem) + before / kVecElems<T>),
         off(before % kVecElems<T> * static_cast<int>(sizeof(In))) {}
 
-  // Vector i of T, counted from the first element; QUARTER: off / 4.
+  // Return vector i, counted from the first element, as type T. QUARTER: off / 4.
   template <int QUARTER>
   __device__ uint4 vec(int i) const {
     return widened<In>(funnel_shift<In, QUARTER>(vecs[i], vecs[i + 1], off % 4));
   }
-  // The same where off is 0.
+  // Return the same if off is 0.
   __device__ uint4 aligned_vec(int i) const { return widened<In>(vecs[i]); }
-  // Call run(Constant<off / 4>).
+  // Call run(Constant<off / 4>()).
   template <typename F>
   __device__ void dispatch(const F& run) const {
     dispatch_quarter<sizeof(Vec)>(off, run);
   }
 };
 
-// A lane's K vectors of its warp's tile, every 32nd.
+// The K vectors of a lane in its warp's tile: lane, lane + 32, ... Each access reads shared memory
+// again.
 template <typename T, typename In, int K, int QUARTER>
 struct LaneVecs {
-  static constexpr int kMaybeAbsent = 2;  // last vectors, which a tile may lack
+  static constexpr int kMaybeAbsent = 2;  // the last vectors of a lane, which a tile may lack
   const SmemTile<T, In>& tile;
   int end;  // elements of the tile
 
@@ -76,7 +79,7 @@ struct LaneVecs {
     return vec;
   }
 
-  // Compute the state of the warp's elements; each lane gets it.
+  // Return the state of the warp's elements, to every lane.
   template <typename Sums>
   __device__ SoftmaxState state() const {
     uint4 largest = (*this)[0];
@@ -84,7 +87,7 @@ struct LaneVecs {
     for (int k = 1; k < K; ++k) largest = vec_max<T>(largest, (*this)[k]);
     Summation<Sums> summation(max_of_lanes(max_element<T>(largest)));
     float sum = 0.0f;
-    // otherwise the compiler keeps all vectors in registers, and fewer warps are resident
+    // Without this barrier the compiler keeps all vectors in registers, which lowers the occupancy.
     __syncwarp();
 #pragma unroll
     for (int k = 0; k < K; ++k) {
@@ -98,13 +101,13 @@ struct LaneVecs {
   }
 };
 
-// Store `vecs` output vectors, at most K for each lane.
+// Compute and store `vecs` aligned output vectors, at most K per lane.
 template <int K, typename T, typename In, typename Epilogue>
 __device__ void store_tile(uint4* to, const SmemTile<T, In>& tile, int vecs,
                            const Epilogue& epilogue) {
   const int lane = threadIdx.x % kWarp;
   if (tile.off == 0) {
-    // In 32 bits, stores of whole cache lines are worth one more iteration.
+    // In float32, stores of whole cache lines are worth an extra iteration.
     constexpr bool kLines = sizeof(T) == sizeof(float);
     const int first_vec = lane - (kLines ? place_in_line(to) : 0);
 #pragma unroll
@@ -124,14 +127,15 @@ __device__ void store_tile(uint4* to, const SmemTile<T, In>& tile, int vecs,
   }
 }
 
-// Registers of a thread: the fewest without a spill on compute capabilities 8.0 and 9.0. Without
-// the limit the compiler takes more, and fewer warps are resident.
+// Register limit per thread: the smallest that does not spill on compute capabilities 8.0 and 9.0.
+// Left alone, the compiler takes more, and fewer warps are resident.
 template <int K>
 constexpr int kRegisters = K <= 6 ? 32 : 40;
 
-// K: vectors of a lane. WARPS: warps of a block. CLUSTER: blocks that share a row. All three follow
-// from cols alone, and so does the order of every sum. Dynamic shared memory: the vectors of each
-// warp, and two more. In: the type of x, a vector of which has the elements of kNarrow of T.
+// One row per cluster of CLUSTER blocks, WARPS warps each; a warp's tile has at most K vectors per
+// lane. All three follow from cols alone, and so does the order of every sum. Dynamic shared
+// memory: for each warp its tile's vectors and two more. In: the element type of x; one of its
+// vectors holds as many elements as kNarrow vectors of T.
 template <typename T, typename Epilogue, int K, int WARPS, int CLUSTER, typename In = T>
 __global__ void __maxnreg__(kRegisters<K>)
     frontier_staged(T* __restrict__ out, const In* __restrict__ x, Index out_stride, Index x_stride,
@@ -142,15 +146,15 @@ __global__ void __maxnreg__(kRegisters<K>)
   using Sums = typename Epilogue::template SumsOf<T, false>;
   const RowPart<Sums, WARPS, CLUSTER> part;
   const int lane = threadIdx.x % kWarp;
-  // the lengths of tiles differ by one vector at most
+  // The row is divided evenly: the tiles' lengths differ by at most one vector.
   const int vecs = (static_cast<int>(cols) + kVecElems<T> - 1) / kVecElems<T>;
   const int vecs_per_tile = vecs / kTiles, tiles_with_one_more = vecs % kTiles;
   const int first_vec = part.tile * vecs_per_tile + min(part.tile, tiles_with_one_more);
   const int tile_vecs = vecs_per_tile + (part.tile < tiles_with_one_more ? 1 : 0);
   const int first_elem = first_vec * kVecElems<T>, tile_elems = tile_vecs * kVecElems<T>;
-  const int elems_left = static_cast<int>(cols) - first_elem;  // to the row's end
+  const int elems_left = static_cast<int>(cols) - first_elem;  // from the tile to the row's end
   T* const out_tile = out + part.row * out_stride + first_elem;
-  // The tile's output has as many aligned vectors, each shifted by `out_shift` elements.
+  // The warp writes as many aligned output vectors, which begin `out_shift` elements later.
   const int out_shift = (kVecElems<T> - AlignedRow<T>(out_tile).elements_off()) % kVecElems<T>;
 
   uint4* const smem = all_smem + part.warp * kTileVecs;
@@ -171,7 +175,7 @@ __global__ void __maxnreg__(kRegisters<K>)
   const int out_vecs = (loaded_elems - out_shift) / kVecElems<T>;
   store_tile<K>(reinterpret_cast<uint4*>(out_tile + out_shift),
                 SmemTile<T, In>(smem, smem_off + out_shift), out_vecs, epilogue);
-  // Store both ends of the row, which are partial vectors of the output, element by element.
+  // The two ends of the row are partial vectors of the output, stored element by element.
   const In* const elements = reinterpret_cast<const In*>(smem) + smem_off;
   const bool row_begins = first_elem == 0;
   const int elem = lane + (row_begins ? 0 : out_shift + out_vecs * kVecElems<T>);

@@ -1,16 +1,17 @@
 """Long rows, aligned or not, copied to shared memory in aligned vectors.
 
-Idea: each warp copies all aligned vectors that hold some of its tile into shared memory. The copies
-(cp.async) pass through no register, so all are in flight at once. For the softmax state, lanes read
-vectors counted from the row's first element, each shifted out of two neighbours. So the order of
-every sum is the same wherever the row begins. For the output, lanes read vectors aligned as the
-output is; where x and out are aligned alike these are the copied ones. Nothing stays in registers,
-so up to 64 warps are resident; exp is computed twice. Warps wait for each other only to merge their
-states, in a block or a cluster, as in ``frontier_rows``.
-Bytes: 2·M·N·itemsize, the least possible.
-Limits: rows of more than a warp. With 4 vectors a lane, 16 warps and 16 blocks N up to 131,072 in
-float32, twice that in 16 bits; other configs in proportion. Compute capability 9.0, or 8.0 where a
-block is enough.
+Idea: each warp copies every aligned vector that overlaps its tile into shared memory. cp.async
+bypasses the registers, so all the copies are in flight at once. To reduce, lanes read vectors
+counted from the row's first element, each funnel-shifted out of two neighbouring aligned vectors;
+so the order of every sum is the same wherever the row begins. To write, lanes read vectors that are
+aligned as the output is; if x and out are aligned alike, these are the copied ones. No element
+stays in a register, so up to 64 warps are resident per multiprocessor; the price is a second exp
+per element. Warps wait for each other only to merge their states, across a block or a cluster, as
+in ``frontier_rows``.
+Bytes: 2·M·N·itemsize, the minimum.
+Limits: rows that exceed one warp. With 4 vectors per lane, 16 warps and 16 blocks, N up to 131,072
+in float32 and twice that in 16 bits; other configs in proportion. Compute capability 9.0, or 8.0
+where one block is enough.
 Source: our own; the merging as in ``frontier_rows``.
 """
 
@@ -33,7 +34,7 @@ from ._tiling import (
 ON_REQUEST = True  # ``frontier`` is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
-# k: most vectors of a lane. w: most warps of a block.
+# k: most vectors per lane. w: most warps per block.
 CONFIGS = ("k4w8", "k4w16", "k5w8", "k5w16", "k10w16")
 DEFAULT_CONFIG = "k4w16"
 
@@ -41,9 +42,9 @@ DEFAULT_CONFIG = "k4w16"
 def layout_of(
     vectors: int, per_lane: int, max_warps: int, max_cluster_blocks: int
 ) -> RowLayout | None:
-    """Return the layout with at most ``per_lane`` vectors a lane.
+    """Return the layout with at most ``per_lane`` vectors per lane.
 
-    Returns None if the row is too long, or short enough for a single warp.
+    Returns None for a row that is too long, and for one that fits a single warp.
     """
     if vectors <= WARP * per_lane:
         return None
@@ -60,9 +61,9 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     if layout is None:
         return ()
     kernel = instantiate_for("frontier_staged", problem, *layout[:3], epilogues=TILE_EPILOGUES)
-    # a tile of every warp, and two vectors more, because it may begin and end inside a vector
+    # one tile per warp, plus two vectors, because a tile may begin and end inside a vector
     x_itemsize = (problem.narrow or problem.dtype).itemsize
-    copied = ceil_div(layout.per_lane * x_itemsize, problem.dtype.itemsize)  # vectors of a lane
+    copied = ceil_div(layout.per_lane * x_itemsize, problem.dtype.itemsize)  # vectors per lane
     shared = layout.warps * (copied * WARP + 2) * VEC_BYTES
     if shared > problem.gpu.max_shared_per_block - STATIC_BYTES:
         return ()

@@ -1,9 +1,9 @@
 """Rows in Triton, for GPUs on which the library cannot run ``frontier``.
 
-Idea: a program handles one row. Up to LONGEST_BLOCK columns it holds the whole row in registers. A
-longer row is read twice, tile by tile. The first pass is the online normaliser, with a maximum and
-a sum for each lane. The second pass begins at the row's end, which the caches still hold.
-Bytes: 2·M·N·itemsize; long rows 3·M·N·itemsize, less what caches serve.
+Idea: one program per row. Up to LONGEST_BLOCK columns the whole row is in registers. A longer row
+is read twice, tile by tile: the first pass is the online softmax, with a running maximum and sum
+per tile position; the second pass starts at the row's end, which the caches still hold.
+Bytes: 2·M·N·itemsize; long rows 3·M·N·itemsize, less what the caches serve.
 Limits: rows of at most 2^30 columns.
 Source: the online normaliser is Milakov and Gimelshein, "Online normalizer calculation for softmax"
 (2018).
@@ -27,10 +27,13 @@ LOG2E, LN2 = tl.constexpr(1.44269504088896341), tl.constexpr(0.69314718055994530
 
 @triton.jit
 def exp_for(x, dtype: tl.constexpr):
-    """Return exp(x) for an output of this dtype; ``exp_for`` in cuda/include/vec.cuh."""
+    """Return exp(x) as precisely as an output of this dtype needs.
+
+    In float32 it corrects the rounding of x·log2(e), like ``exp_corrected`` in row_exp.cuh.
+    """
     if dtype != tl.float32:
         return tl.exp(x)
-    x = tl.where(x < -200.0, -200.0, x)  # exp is 0; -inf - -inf would be NaN
+    x = tl.where(x < -200.0, -200.0, x)  # exp is 0 there, and -inf - -inf below would be NaN
     product = x * LOG2E
     power = tl.exp2(product)
     return tl.fma(power, tl.fma(product, -LN2, x), power)
@@ -38,9 +41,9 @@ def exp_for(x, dtype: tl.constexpr):
 
 @triton.jit
 def online_update(lane_max, lane_sum, x):
-    """Return each lane's maximum and sum of exp(x - maximum), with one more element."""
+    """Return each lane's maximum and its sum of exp(x - maximum), updated with one more element."""
     new_max = tl.maximum(lane_max, x)
-    pivot = tl.where(new_max == float("-inf"), 0.0, new_max)  # -inf - -inf is NaN
+    pivot = tl.where(new_max == float("-inf"), 0.0, new_max)  # because -inf - -inf is NaN
     return new_max, lane_sum * tl.exp(lane_max - pivot) + tl.exp(x - pivot)
 
 
@@ -84,10 +87,10 @@ def softmax_fwd_kernel_rows(
 def launch(
     out: Tensor, x: Tensor, rows: int, cols: int, strides: tuple[int, int], log: bool
 ) -> None:
-    """Write the (log-)softmax of a (rows, cols) matrix to ``out``, each of any dtype.
+    """Write the softmax, or with ``log`` the log-softmax, of a (rows, cols) matrix to ``out``.
 
-    Both are on the current GPU, have any rank and adjacent columns. ``strides`` are the row strides
-    of out and x in elements.
+    x and out may differ in dtype and have any rank; they are on the current GPU, with a column
+    stride of 1. ``strides`` are the row strides of out and x in elements.
     """
     once = cols <= LONGEST_BLOCK
     block = triton.next_power_of_2(cols) if once else TILE

@@ -1,13 +1,14 @@
-// The backward of softmax or log-softmax: rows of g and y in the registers of a warp, a block, or a
-// cluster of blocks, so each element is read once.
+// The backward of softmax and log-softmax. A row of g and of y is held in the registers of a warp,
+// a block, or a cluster, so each element is read only once; one sum per row is merged in between.
 #include "cluster.cuh"
 #include "narrow.cuh"
 
-// Compute dx from g, y and the row's sum of term(g, y). Explicit __fmul_rn() and fmaf(): all
-// instances of the kernel give the same bits.
+// A gradient: dx follows from g, y and the row's sum of term(g, y). Products are explicit
+// __fmul_rn() or fmaf(), so that every instance of the kernel rounds alike and gives the same bits.
 struct SoftmaxGrad {
-  // Half of g and half of the sum: g - sum may be up to twice the largest g, and the sum of rounded
-  // y above 1. A product with 0.5 or 2 is exact, so no bit changes where nothing overflows.
+  // Everything is computed from halves, because g - sum may be twice the largest g, and the sum of
+  // the rounded y may exceed 1. Multiplying by 0.5 or 2 is exact, so no bit changes without
+  // overflow.
   __device__ static float term(float g, float y) { return __fmul_rn(0.5f * g, y); }
   template <typename T>
   __device__ static float dx(float g, float y, float sum) {
@@ -23,8 +24,8 @@ struct LogSoftmaxGrad {
   }
 };
 
-// Compute run(g_i, y_i) for the elements of two vectors. AGAIN: as in to_floats(), so that
-// registers keep the vectors between two calls, not their float32 elements.
+// Compute run(g_i, y_i) for the elements of two vectors. AGAIN: see to_floats(); it makes registers
+// keep the vectors between two calls, instead of their float32 elements.
 template <typename T, bool AGAIN, typename F>
 __device__ inline void combine(uint4 g_vec, uint4 y_vec, float (&to)[kVecElems<T>], const F& run) {
   float y[kVecElems<T>];
@@ -34,13 +35,14 @@ __device__ inline void combine(uint4 g_vec, uint4 y_vec, float (&to)[kVecElems<T
   for (int i = 0; i < kVecElems<T>; ++i) to[i] = run(to[i], y[i]);
 }
 
-// Resident blocks for which the compiler limits registers, found by compiling. Without a limit it
-// spills for some block sizes, or takes too many registers. 0: the compiler decides.
+// Resident blocks per multiprocessor for which the compiler must limit registers, found by
+// compiling; 0 leaves it to the compiler, which spills for some block sizes or takes too many
+// registers.
 template <int K, int WARPS>
 constexpr int kMinBlocksPerSm = (WARPS & (WARPS - 1)) == 0 ? 0 : 128 / (K * WARPS);
 
-// K, UNALIGNED: as in VecTile. WARPS, CLUSTER, ROWS: as in frontier_rows. The order of every sum
-// depends on all but UNALIGNED. Out: the type of dx.
+// Rows are divided as in frontier_rows (K, WARPS, CLUSTER, ROWS), and this division alone fixes the
+// order of every sum. UNALIGNED: see VecTile. Out: the element type of dx.
 template <typename T, typename Grad, int K, int WARPS, int CLUSTER, int ROWS, bool UNALIGNED,
           typename Out = T>
 __global__ void __launch_bounds__(kWarp * WARPS * ROWS, kMinBlocksPerSm<K, WARPS>)
@@ -51,9 +53,9 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS, kMinBlocksPerSm<K, WARPS
   const T* const g_row = g + part.row * g_stride;
   const T* const y_row = y + part.row * y_stride;
   const int first = part.tile * (K * kWarp);
-  // Vectors from the next lane: from the cache, two tiles of float32 would take over 64 registers.
+  // FROM_LANE: with second vectors from the cache, two float32 tiles would exceed 64 registers.
   using Vecs = VecTile<T, K, UNALIGNED, 0, true>;
-  // 0 beyond the row, which changes no sum
+  // Elements beyond the row are 0, which changes no sum.
   Vecs g_tile(first, cols, 0.0f), y_tile(first, cols, 0.0f);
   g_tile.begin_load(g_row), y_tile.begin_load(y_row);
   part.listen();
@@ -64,7 +66,7 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS, kMinBlocksPerSm<K, WARPS
     float term[kVecElems<T>];
     combine<T, false>(g_tile.vec[k], y_tile.vec[k], term, Grad::term);
     sum[k] = tree_reduce<Sum, kVecElems<T>>(term);
-    // otherwise the compiler loads y only after the cluster has merged its states
+    // Without this the compiler delays the loads of y until the cluster has merged its sums.
     opaque(y_tile.vec[k]);
   }
   const SumMerge::State merged = part.merge({warp_reduce<Sum>(tree_reduce<Sum, K>(sum))});

@@ -1,12 +1,12 @@
 """Gradients in CUDA C++: each row in the registers of a warp, a block, or a cluster.
 
-Idea: dx = y·(g - Σ g·y), and of log-softmax dx = g - exp(y)·Σ g. Every lane loads its 16-byte
-vectors of g and y and keeps them in registers. Sums are merged, and vectors of unaligned rows
-assembled, as in ``frontier_rows``; g, y and dx may have different offsets from an aligned address.
-Of float32 g and y, dx may have 16 bits; then it is the dx of float32, rounded once.
-Bytes: 3·M·N·itemsize, the least possible.
-Limits: N up to 262,144 in float32, twice that in 16 bits; half of it with clusters of 8 blocks.
-Compute capability 9.0, or 8.0 where a block is enough.
+Idea: softmax has dx = y·(g - Σ g·y), and log-softmax dx = g - exp(y)·Σ g. Every lane loads its
+16-byte vectors of g and y and keeps them in registers. Sums are merged, and vectors of unaligned
+rows assembled, as in ``frontier_rows``; g, y and dx may each have another offset from an aligned
+address. With float32 g and y, dx may have 16 bits; it is then the float32 dx, rounded once.
+Bytes: 3·M·N·itemsize, the minimum.
+Limits: N up to 262,144 in float32, twice that in 16 bits; half as much with clusters of 8 blocks.
+Compute capability 9.0, or 8.0 where one block is enough.
 Source: the formulas of ``triton_backward``.
 """
 
@@ -27,13 +27,13 @@ from ...tensors import backward_functions
 from .._tiling import is_unaligned, plan_of, vectors_of
 from ..frontier_rows import layout_of
 
-GRADIENTS = "SoftmaxGrad", "LogSoftmaxGrad"  # Names in the source.
+GRADIENTS = "SoftmaxGrad", "LogSoftmaxGrad"  # C++ types in the source
 SOURCE = Path(__file__).with_suffix(".cu")
-# Vectors of a lane, of g and of y each. A row takes the first that needs at most 8 blocks: a GPU
-# can place fewer clusters of 16.
+# Vectors per lane, of g and of y each. A row takes the first value with which at most 8 blocks
+# share it, because a GPU can place fewer clusters of 16.
 PER_LANE = 4, 8
-MAX_WARPS = 16  # Warps of a block, at most.
-# Bytes of a row that a block keeps, at most.
+MAX_WARPS = 16  # warps per block, at most
+# Bytes of a row that one block holds, at most.
 BLOCK_BYTES = WARP * PER_LANE[-1] * MAX_WARPS * VEC_BYTES
 
 
@@ -52,9 +52,10 @@ def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
 def launch(
     g, y, dx, rows: int, cols: int, strides: tuple[int, int, int], log: bool
 ) -> Callable | bool:
-    """Launch as ``tensors.backward_functions`` says; of float32 g and y, dx may have 16 bits.
+    """Launch the backward as ``tensors.backward_functions`` asks; it returns False for long rows.
 
-    Returns ``launch(dx, g, y, *strides, rows, cols)`` of ``submitter``, as ``cuda.launch_rows``.
+    With float32 g and y, dx may have 16 bits. Returns ``launch(dx, g, y, *strides, rows, cols)`` of
+    ``submitter``, which repeats the launch, as ``cuda.launch_rows`` does.
     """
     itemsize, device = y.element_size(), y.get_device()
     if cols * itemsize > BLOCK_BYTES * cuda.gpu_info(device).max_cluster_blocks:

@@ -1,10 +1,10 @@
 """Gradients in Triton: one program for each row, or for several short rows.
 
-Idea: dx = y·(g - Σ g·y), and of log-softmax dx = g - exp(y)·Σ g, is one sum over the row and one
-elementwise step. A row that fits in registers is read once. A longer row is read twice, the second
-time from its end, which the caches still hold.
-Bytes: reads g and y, writes dx: 3·M·N·itemsize. Rows longer than a block take up to 5·M·N·itemsize,
-for log-softmax 4, because its sum needs no y.
+Idea: dx = y·(g - Σ g·y) for softmax and dx = g - exp(y)·Σ g for log-softmax are one sum over the
+row and one elementwise step. A row that fits in registers is read once. A longer row is read twice,
+the second time from its end, which the caches still hold.
+Bytes: 3·M·N·itemsize: it reads g and y and writes dx. Rows longer than a block take up to
+5·M·N·itemsize, or 4 for log-softmax, whose sum does not need y.
 Limits: N below 2^31.
 Source: the derivative of softmax, dy_i/dx_j = y_i·(δ_ij - y_j), and of its logarithm, δ_ij - p_j.
 """
@@ -15,18 +15,18 @@ import triton.language as tl
 from ...tensors import backward_functions
 from ...triton_math import exp_of, fast_exp
 
-LONGEST_BLOCK = 2**14  # g and y of such a row take 64 registers in each thread of 16 warps
-TILE = {4: 2**14, 2: 2**13}  # elements, by itemsize
-# Elements of a program, at least: a single row of 128 would leave threads idle.
+LONGEST_BLOCK = 2**14  # elements of g and y that take 64 registers per thread of 16 warps
+TILE = {4: 2**14, 2: 2**13}  # elements per tile of a longer row, by itemsize
+# Elements per program, at least: a single row of 128, for example, would leave threads idle.
 MIN_ELEMENTS = 2**10
 
 
 @triton.jit
 def summand(g, y, LOG: tl.constexpr):
-    """Return an element's part of the sum that ``gradient`` needs: of softmax a half.
+    """Return an element's share of the sum that ``gradient`` takes; for softmax it is halved.
 
-    g - Σ g·y may be up to twice the largest g, and the sum of rounded y above 1. A product with 0.5
-    or 2 is exact, so no bit changes where nothing overflows.
+    Halves avoid an overflow: g - Σ g·y may be twice the largest g, and the sum of the rounded y may
+    exceed 1. Multiplying by 0.5 or 2 is exact, so no bit changes otherwise.
     """
     return g if LOG else (0.5 * g) * y
 
@@ -86,7 +86,7 @@ def softmax_bwd_kernel_tiled(
 
 
 def launch(g, y, dx, rows: int, cols: int, strides: tuple[int, int, int], log: bool) -> bool:
-    """Launch as ``tensors.backward_functions`` says, for any dtypes. Return True."""
+    """Launch the backward as ``tensors.backward_functions`` asks, for any dtypes. Returns True."""
     block = triton.next_power_of_2(cols)
     if block <= LONGEST_BLOCK:
         warps = 16 if block >= 2**13 else 8 if block >= 2**11 else 4
