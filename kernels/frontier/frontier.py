@@ -24,8 +24,7 @@ MODULES = frontier_short, frontier_packed, frontier_rows, frontier_spread, front
 PARTS = {module.SOURCE.stem: module for module in MODULES}
 KIB, MIB = 2**10, 2**20
 # Thresholds, by (whether a row is a whole number of 16-byte vectors, bytes per element). Entries
-# are (largest row in bytes, variant). They are tried in order; a variant that refuses the row is
-# skipped.
+# are (largest row in bytes, variant), tried in order; a variant that refuses the row is skipped.
 #
 # The entries were fitted to timings of an H100 and an H200 together; studies/dispatch.py prints
 # what the rule loses on each. The H200 has more bandwidth per multiprocessor and needs more bytes

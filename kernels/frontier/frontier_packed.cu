@@ -5,9 +5,8 @@
 #include "epilogue.cuh"
 #include "unaligned.cuh"
 
-// Load `count` elements from `from` to shared memory with THREADS threads, at most VECS vectors
-// each. Returns the offset of the first element in `smem`. The threads must synchronise before they
-// read.
+// Load `count` elements from `from` to `smem` with THREADS threads, at most VECS vectors each.
+// Returns the offset of the first element in `smem`. The threads must synchronise before they read.
 template <typename T, int THREADS, int VECS>
 __device__ int load_run(uint4* smem, const T* from, int count, int thread) {
   const AlignedRow<const T> run(from);
@@ -65,8 +64,7 @@ __device__ int row_of(int thread) {
 
 // A lane's elements of a row: every STEP-th, at most K, of which the first SURE surely exist. LANES
 // lanes of its warp share the row. SUMS: partial sums per lane. Twice the lanes with half the sums
-// each give the same bits: each sum has the same elements, and the sums are added in the same
-// order.
+// each give the same bits: each sum has the same elements, and sums are added in the same order.
 template <typename T, int K, int SURE, int STEP, int LANES, int SUMS, bool KEEP_EXP>
 struct LaneElements {
   float value[K];  // x; after state(), exp(x - top) if KEEP_EXP
@@ -133,8 +131,7 @@ struct LaneElements {
 // A row is shared by LANES adjacent lanes of a warp or, if WARPS > 1, by WARPS whole warps. K: most
 // elements per lane. SUMS: partial sums per lane. The order of every sum follows from cols alone.
 // `direct`: 1 if lanes access global memory although rows are contiguous; they always do if SUMS is
-// not kPackedSums. Dynamic shared memory: the rows of a block, and two vectors. In: the element
-// type of x.
+// not kPackedSums. Dynamic shared memory: a block's rows, and two vectors. In: the type of x.
 template <typename T, typename Epilogue, int K, int LANES, int WARPS, int SUMS, typename In = T>
 __global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
     frontier_packed(T* __restrict__ out, const In* __restrict__ x, Index out_stride, Index x_stride,

@@ -31,8 +31,7 @@ SUMS = 8  # partial sums per lane; kPackedSums in the source
 # Limits of a small matrix: all its threads are resident at once, and barriers cost it more than
 # element-wise accesses do. Measured on an H100.
 SMALL_ELEMENTS, SMALL_THREADS = 3 * 2**19, 2**18
-# k: most elements per lane, if a row takes at most one warp. s: small matrices are treated like
-# large ones.
+# k: most elements per lane, if a row takes at most one warp. s: small matrices are no exception.
 CONFIGS = ("k16", "k20", "k20s", "k24")
 DEFAULT_CONFIG = "k20"
 

@@ -49,8 +49,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
   __shared__ SoftmaxState warp_states[PARTS][WARPS];
   __shared__ SoftmaxState polled_states[WARPS];  // what each warp has polled, merged
   int warp = threadIdx.x / kWarp;
-  // The shuffle tells the compiler that `warp` is uniform. For aligned rows it would cost
-  // registers.
+  // The shuffle tells the compiler that `warp` is uniform; aligned rows would lose registers by it.
   if constexpr (UNALIGNED) warp = __shfl_sync(kWholeWarp, warp, 0);
   const int row_block = blockIdx.x % row_blocks;
   const int first_row = blockIdx.x / row_blocks, row_step = gridDim.x / row_blocks;
@@ -58,8 +57,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
   for (int row = first_row; row < rows; row += row_step) {
     const In* const x_row = x + row * x_stride;
     const auto first_vec = [&](int tile) { return (tile * row_blocks + row_block) * kBlockVecs; };
-    // opaque(), or the compiler would keep the offsets in registers, which a tile needs, for the
-    // next row
+    // Without opaque() the compiler keeps the offsets for the next row, in a tile's registers.
     const auto tile_vec = [&](int tile) { return opaque(first_vec(tile) + warp * K * kWarp); };
     const auto prefetch_tile = [&](const In* of_row, int tile) {
       const int left = opaque(static_cast<int>(cols)) / kVecElems<T> - first_vec(tile);

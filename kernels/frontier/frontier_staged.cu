@@ -61,8 +61,7 @@ struct SmemTile {
   }
 };
 
-// The K vectors of a lane in its warp's tile: lane, lane + 32, ... Each access reads shared memory
-// again.
+// A lane's K vectors of its warp's tile: lane, lane + 32, ... An access reads shared memory again.
 template <typename T, typename In, int K, int QUARTER>
 struct LaneVecs {
   static constexpr int kMaybeAbsent = 2;  // the last vectors of a lane, which a tile may lack

@@ -1,4 +1,6 @@
-// Merge the states of a row that a block, or a cluster of blocks, shares.
+// Merge the states of a row that the warps of a block or of a thread-block cluster share. In a
+// cluster each warp sends its state to the shared memory of every block (st.async), and an mbarrier
+// there opens when the bytes of all the warps have arrived.
 #pragma once
 #include "mbarrier.cuh"
 #include "state.cuh"
@@ -8,7 +10,8 @@ __device__ inline unsigned cluster_rank() {
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
-// Relaxed is enough: fence_mbarrier_init() publishes the barriers, st_async() the states.
+// The two halves of the cluster's barrier. Relaxed order is enough, because fence_mbarrier_init()
+// publishes the mbarriers and st_async() the states.
 __device__ inline void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }
@@ -16,7 +19,7 @@ __device__ inline void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-// Return the same address in another block's shared memory.
+// Return the address, in another block's shared memory, of the variable at `dest` in this block's.
 __device__ inline unsigned address_in(unsigned block, const void* dest) {
   unsigned mapped;
   asm("mapa.shared::cluster.u32 %0, %1, %2;"
@@ -25,8 +28,8 @@ __device__ inline unsigned address_in(unsigned block, const void* dest) {
   return mapped;
 }
 
-// Store a state at the same address in another block's shared memory, without waiting. `mbarrier`
-// of that block counts the bytes.
+// Store a state to `dest` in another block's shared memory, asynchronously; its `mbarrier` counts
+// the bytes.
 template <typename State>
 __device__ inline void st_async(State* dest, Mbarrier* mbarrier, unsigned block, State state) {
   const unsigned to = address_in(block, dest), counter = address_in(block, &mbarrier->barrier);
@@ -52,11 +55,11 @@ __device__ inline void st_async(State* dest, Mbarrier* mbarrier, unsigned block,
   }
 }
 
-// Merge all states; each lane gets the result. A whole warp must call it.
+// Merge an array of states; every lane gets the result. The whole warp must call it.
 template <typename Merge, int COUNT>
 __device__ inline typename Merge::State merge_all(const typename Merge::State (&states)[COUNT]) {
   using State = typename Merge::State;
-  // few states merge in fewer steps, with the same bits
+  // Fewer lanes merge few states in fewer steps, with the same bits.
   constexpr int kLanes = COUNT <= 4 ? 4 : COUNT <= 8 ? 8 : kWarp;
   constexpr int kEach = (COUNT + kLanes - 1) / kLanes;
   const int lane = threadIdx.x % kLanes;
@@ -67,7 +70,7 @@ __device__ inline typename Merge::State merge_all(const typename Merge::State (&
   return Merge::template merge_lanes<kLanes>(Merge::merge(lane_states));
 }
 
-// Merge each of two arrays, and then both, with the bits of two calls and a merge of two.
+// Merge two arrays at once, and then their results: the same bits as two calls and a merge of both.
 template <typename Merge, int COUNT>
 __device__ inline typename Merge::State merge_all(const typename Merge::State (&states)[2][COUNT]) {
   static_assert(4 < COUNT && COUNT <= 8, "eight lanes merge an array");
@@ -79,7 +82,7 @@ __device__ inline typename Merge::State merge_all(const typename Merge::State (&
   return merge_all<Merge>(states[0]);
 }
 
-// The buffer in which each block of a cluster receives the states of all warps.
+// The shared memory in which a block receives the states of all warps of the row.
 template <typename State, int COUNT>
 struct ClusterReduceBuffer {
   State states[COUNT];
@@ -93,18 +96,18 @@ struct ClusterReduceBuffer {
   }
 };
 
-// A warp's part of a kernel in which each cluster, block or, with ROWS in a block, warp has one
-// row. If blocks share a row, each thread calls listen() and then merge(), once. Merge: of the
-// states that they exchange.
+// Which row and which tile of it a warp has, and the merge of the row's states. A row belongs to a
+// cluster of CLUSTER blocks with WARPS warps each or, with ROWS > 1, to one of a block's ROWS
+// warps. Every thread calls listen() and then merge(), once each. Merge: see state.cuh.
 template <typename Merge, int WARPS, int CLUSTER, int ROWS = 1>
 struct RowPart {
   using State = typename Merge::State;
   using Buffer = ClusterReduceBuffer<State, WARPS * CLUSTER>;
   Buffer* buffer;
   Index row = blockIdx.x;
-  // broadcast from lane 0, so the compiler knows that the value is uniform over the warp
+  // broadcast from lane 0, so that the compiler knows that the value is uniform over the warp
   int warp = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x) / kWarp, 0);
-  int tile = warp;  // tile of the row
+  int tile = warp;  // this warp's tile of the row
 
   __device__ RowPart() {
     static_assert(ROWS == 1 || (WARPS == 1 && CLUSTER == 1), "rows do not share barriers");
@@ -117,13 +120,12 @@ struct RowPart {
     }
   }
 
-  // Tell the other blocks that this one can receive states; best once the loads are on their way.
+  // Tell the cluster that this block can receive states; best called while loads are in flight.
   __device__ void listen() const {
-    if constexpr (CLUSTER > 1) cluster_arrive();  // merge() waits, long after all have arrived
+    if constexpr (CLUSTER > 1) cluster_arrive();  // merge() waits, long after all arrived
   }
 
-  // Return the states of all warps of the row, which all of its threads get. Each lane of a warp
-  // has the warp's.
+  // Return the states of all warps of the row. Every lane of a warp passes the warp's state.
   __device__ const State (&exchange(State state) const)[WARPS * CLUSTER] {
     const int lane = threadIdx.x % kWarp;
     if constexpr (CLUSTER == 1) {
@@ -137,7 +139,7 @@ struct RowPart {
     }
     return buffer->states;
   }
-  // Merge them.
+  // Return the state of the whole row, to all of its threads.
   __device__ State merge(State state) const {
     if constexpr (WARPS * CLUSTER == 1) return state;
     return merge_all<Merge>(exchange(state));

@@ -1,11 +1,11 @@
-// Epilogues: the output, computed from x and the row's state.
+// Epilogues: how an output follows from x, or from a kept exp, and the state of the row.
 #pragma once
 #include "state.cuh"
 
-// For kernels that know the row's maximum before they compute an exp. first_pass() replaces x by
-// what from_kept() needs: exp(x - max) for softmax, x - max for log-softmax. Division and exp are
-// the fast ones. By the CUDA Math API the error of the division is 2 ulp, and that of exp(x)
-// 2 + |1.173 x| ulp, which is larger for the smaller elements of a row.
+// For kernels that know the row's maximum before they compute the first exp. first_pass() replaces
+// x by what from_kept() needs: exp(x - max) for softmax, x - max for log-softmax. Division and exp
+// are the fast intrinsics. According to the CUDA Math API their errors are 2 ulp for the division
+// and 2 + |1.173 x| ulp for exp(x), so the smaller elements of a row are less precise.
 struct Softmax {
   float scale;
   __device__ explicit Softmax(float sum) : scale(__fdividef(1.0f, sum)) {}
@@ -20,8 +20,8 @@ struct LogSoftmax {
   __device__ float from_kept(float kept) const { return kept - log_sum; }
 };
 
-// For the kernels of the online softmax, whose warps know only the maximum of their part of a row
-// before exp. The output is from_x(x), or exp(x) times factor(exps, top) if `top` was the maximum.
+// For online-softmax kernels, whose warps know only the maximum of their own part, `top`, when they
+// compute exp. The output is from_x(x), or, from a kept exp, scaled(exp, factor(exps, top)).
 template <typename Out>
 struct SoftmaxOf {
   RowExp<Out> exp;
@@ -29,7 +29,7 @@ struct SoftmaxOf {
 
   __device__ explicit SoftmaxOf(SoftmaxState state)
       : exp(state.max), scale(1.0f / state.sum), log2_scale(-__log2f(state.sum)) {}
-  // The scale is added before exp2. This error is below the rounding of the output.
+  // The scale is added in the exponent. This error is below the rounding of a 16-bit output.
   __device__ float from_x(float x) const {
     return exp2_approx(fmaf(x - exp.pivot, kLog2e, log2_scale));
   }
@@ -44,7 +44,7 @@ struct SoftmaxOf<float> {
   RowExp<float> exp;
   float scale;
 
-  // An infinite maximum has no softmax.
+  // max - max makes the scale NaN if the maximum is infinite: such a row has no softmax.
   __device__ explicit SoftmaxOf(SoftmaxState state)
       : exp(state.max), scale(1.0f / state.sum + (state.max - state.max)) {}
   __device__ float from_x(float x) const { return scaled(exp(x - exp.large), scale); }
@@ -52,8 +52,8 @@ struct SoftmaxOf<float> {
   __device__ float factor(float (&exps)[N], float top) const {
     return exp.bring(exps, top) * scale;
   }
-  // The reciprocal of a row's only exp is rounded, and its product with this exp may be the number
-  // just below 1, where the softmax is 1.
+  // If one exp is the whole sum, the output is 1, but the exp times its rounded reciprocal may be
+  // the number just below 1.
   __device__ static float scaled(float exp_x, float factor) {
     const float y = exp_x * factor;
     return y == 0x1.fffffep-1f ? 1.0f : y;
@@ -69,20 +69,20 @@ struct LogSoftmaxOf {
 template <>
 struct LogSoftmaxOf<float> {
   static constexpr float kLargest = 0x1.fffffep127f;
-  float high, low;  // log(sum of exp(x)) in two parts; NaN for an infinite maximum, which has none
+  float high, low;  // log(sum of exp(x)) as high + low; NaN if the maximum is infinite
 
   __device__ explicit LogSoftmaxOf(SoftmaxState state) {
     float lost;
     const float log_sum = log1p_of(state.sum, lost);
     high = __fadd_rn(state.max, log_sum);
-    // the part that the addition lost (Knuth)
+    // the error-free transformation of a sum (Knuth's two-sum): what the addition above has lost
     const float added = __fsub_rn(high, state.max);
     low = __fadd_rn(__fsub_rn(state.max, __fsub_rn(high, added)), __fsub_rn(log_sum, added));
     low = __fadd_rn(low, lost);
     high += state.max - state.max;
   }
-  // x - high is rounded once more where |x| <= |high|, and then the rounding is made good. It is
-  // NaN for -inf, of which the maximum is the number.
+  // If |x| <= |high|, x - high is rounded, and the second term corrects that. For x = -inf that
+  // term is NaN, and fmaxf() picks the number.
   __device__ float from_x(float x) const {
     const float y = __fsub_rn(x, high);
     return y + fmaxf(__fsub_rn(x, __fadd_rn(y, high)) - low, -kLargest);
@@ -98,6 +98,8 @@ struct LogSumsOf<float> {
   using type = RestSums;
 };
 
+// What kernels are instantiated with: the epilogue and the sums for an output type. kScalesExp: the
+// output is a multiple of exp(x), so a kernel may keep exps.
 struct OnlineSoftmax {
   static constexpr bool kScalesExp = true;
   template <typename Out>

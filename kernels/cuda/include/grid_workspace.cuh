@@ -1,32 +1,33 @@
-// Merge the states of a row that many blocks share, in global memory. Either all blocks of the
-// launch are resident at once, and each gets the result from a GridReducer; or the last to arrive
-// gets it.
+// Merge, through global memory, the states of a row that many blocks share. There are two ways.
+// Either all blocks of the launch are resident at once, and each of them gets the result from a
+// GridReducer; or only the last block to arrive gets it (is_last_to_arrive).
 #pragma once
 #include "cp_async.cuh"
 #include "state.cuh"
 
-constexpr int kMaxStates = 2048;  // states of the rows in flight at once
-// A block may publish row r + 1 while a slower one still reads row r, but never row r + 2. Two
-// slots are enough; four leave a margin.
+constexpr int kMaxStates = 2048;  // states of all rows in flight at once
+// A block may publish row r + 1 while a slower one still reads row r, but never row r + 2. So two
+// slots would do; four leave a margin.
 constexpr int kSlots = 4;
 
-// Limits of a launch whose last blocks merge.
+// Limits of a launch in which the last block merges: its rows, and the states of all of them.
 constexpr int kMaxMeetingRows = 1024, kMaxRowStates = 16384;
 
-// An epoch is one row of a group of blocks. Each launch continues the count, so nothing is ever
-// cleared. The count wraps after 2^32 epochs. A place that was not written in all these epochs
-// would then have a tag that looks new.
+// Blocks recognise fresh states by their epoch, which numbers the rows that a group of blocks works
+// through. Each launch continues the count, so nothing is ever cleared. The count wraps after 2^32
+// epochs; only a place that was not written during all of them would then look fresh by mistake.
 struct GridWorkspace {
-  // two words of a state, each below its epoch: a reader that sees the epoch also has the word
+  // Two words of a state, each in the lower half of 64 bits below its epoch. 64 bits are written at
+  // once, so a reader that sees the epoch has the word, too.
   ulonglong2 states[kSlots][kMaxStates];
-  unsigned epochs;   // before this launch
+  unsigned epochs;   // count before this launch
   unsigned started;  // blocks of this launch that have read `epochs`
   unsigned unread;
-  // Words of rows in flight whose blocks only meet (measure/clock/read_meet_write.cu):
-  // [line][word].
+  // Counters of rows whose blocks meet without exchanging a state
+  // (measure/clock/read_meet_write.cu): [cache line][word].
   alignas(128) unsigned counters[7][32];
-  // Counters of rows whose last block merges: how many blocks have written states, 0 between
-  // launches; and the states, of at most 16 bytes.
+  // For rows whose last block merges: how many blocks have stored their states, which is 0 between
+  // launches, and the states, of at most 16 bytes each.
   unsigned arrived[kMaxMeetingRows];
   uint4 row_states[kMaxRowStates];
 };
@@ -45,7 +46,7 @@ __device__ inline void store_relaxed(ulonglong2* to, ulonglong2 value) {
                : "memory");
 }
 
-// Load what another block has stored and announced; not from L1.
+// Load what another block has stored and announced, bypassing L1, which may hold an old copy.
 template <typename State>
 __device__ inline State load_from_l2(const State* from) {
   Words<State> words;
@@ -55,9 +56,9 @@ __device__ inline State load_from_l2(const State* from) {
   return words.value;
 }
 
-// Return whether a block is the last of those that share a row, and so finds all their states. One
-// whole warp of each block calls it, after it has stored the block's states. `arrived`: the row's
-// count, which is 0 again when all have called.
+// Return whether this block is the last of the `blocks` that share a row, and so can read the
+// states of all. One whole warp of each block calls it, after storing the block's states. `arrived`
+// is the row's counter; the last block resets it to 0.
 __device__ inline bool is_last_to_arrive(unsigned* arrived, unsigned blocks) {
   const bool is_first_lane = threadIdx.x % kWarp == 0;
   __threadfence();
@@ -70,8 +71,8 @@ __device__ inline bool is_last_to_arrive(unsigned* arrived, unsigned blocks) {
   return true;
 }
 
-// Exchange the `count` states of a row, in places from `first` on. Merge: of states of 4 or 8
-// bytes, or of 16 bytes, which take two places each.
+// Exchange the `count` states of a row, which lie in the workspace from state `first` on. States of
+// 4 or 8 bytes take one place of GridWorkspace::states, those of 16 bytes two.
 template <typename Merge>
 struct GridReducer {
   using State = typename Merge::State;
@@ -79,10 +80,10 @@ struct GridReducer {
   static constexpr int kPlaces = (StateWords::kCount + 1) / 2;
   GridWorkspace* workspace;
   int first, count;
-  unsigned* before;  // epochs before the row that comes next, in shared memory
+  unsigned* before;  // the epoch before that of the current row, in shared memory
 
-  // All threads call it, and then, before the block's first barrier, ready(). The count of epochs
-  // is on its way meanwhile: in a register, it would be waited for before the row's loads.
+  // All threads call this and then, before the block's first barrier, ready(). In between the epoch
+  // is copied asynchronously: a load to a register would be waited for before the row's loads.
   __device__ GridReducer(GridWorkspace* where, int first_state, int states)
       : workspace(where), first(first_state), count(states) {
     __shared__ unsigned shared;
@@ -91,16 +92,18 @@ struct GridReducer {
   }
   __device__ static void ready() { cp_async_wait(); }
 
-  // opaque: otherwise the compiler keeps the address for all rows, in a tile's registers. A state's
-  // number is added to the result: added before, it spilled 40 bytes of a frontier_spread thread.
+  // Return the first place of the row. Without opaque() the compiler keeps the address for all rows
+  // in registers, which a tile needs. Callers add a state's number to the result; adding it in here
+  // spilled 40 bytes per thread of frontier_spread.
   __device__ ulonglong2* places(unsigned epoch) const {
     return workspace->states[epoch % kSlots] + opaque(first) * kPlaces;
   }
 
+  // A state as it lies in the workspace: each word with the epoch as its tag.
   struct Tagged {
     ulonglong2 pair[kPlaces];
 
-    // Return bits that are all 0 if every word has this tag.
+    // Return 0 if every word has this epoch's tag.
     __device__ unsigned missing(unsigned epoch) const {
       unsigned bits = 0;
 #pragma unroll
@@ -129,7 +132,7 @@ struct GridReducer {
     return result;
   }
 
-  // One thread calls it: publish the row's state of this number.
+  // Publish state `number` of the row. One thread calls this.
   __device__ void publish(State state, int number) const {
     const unsigned epoch = *before + 1;
     const Tagged published = tagged(state, epoch);
@@ -137,13 +140,13 @@ struct GridReducer {
     for (int i = 0; i < kPlaces; ++i)
       store_relaxed(places(epoch) + number * kPlaces + i, published.pair[i]);
   }
-  // One thread of each block calls it after it has published its first state. The tag needed
-  // `epochs`, so the block has read it. Nobody waits for the sum.
+  // Count this block as one that has read `epochs`, which the tag of its first state needed. One
+  // thread of each block calls this after it has published that state. Nothing waits for the sum.
   __device__ void start() const { atomicAdd(&workspace->started, 1u); }
 
-  // Poll and merge a share of the row's states; each lane of a warp gets that of the warp. A lane
-  // polls state i of each of PARTS equal parts, and merges these first. No more warps poll than it
-  // takes, as polls delay the states that they wait for.
+  // Poll a share of the row's states until they have this epoch, and merge them; each lane gets its
+  // warp's result. The states form PARTS equal parts; a lane polls state i of each part and merges
+  // these first. No more warps poll than needed, because polls delay the states they wait for.
   template <int PARTS, int WARPS>
   __device__ State collect(int warp) const {
     const unsigned epoch = *before + 1;
@@ -175,11 +178,13 @@ struct GridReducer {
     }
     return Merge::merge_lanes(merged);
   }
-  // One thread calls it for each row, between two barriers, when all warps have collected.
+  // Go on to the next epoch. One thread calls this for each row, between two barriers, after all
+  // warps have collected.
   __device__ void next() const { ++*before; }
 
-  // One thread of each block calls it after all rows. The last block ends the launch once all have
-  // started. Others may have had one row more, of this epoch.
+  // One thread of each block calls this after all rows. The last block stores the count of epochs
+  // for the next launch, when all blocks have read the old one. Other groups of blocks may have had
+  // one row more, in this epoch.
   __device__ void finish() const {
     if (blockIdx.x != gridDim.x - 1) return;
     while (atomicAdd(&workspace->started, 0u) != gridDim.x) {

@@ -1,13 +1,14 @@
-// Narrow vectors: as many elements of 16 bits as a vector has of float32. A kernel that reads one
-// type and writes another one has its vectors in float32, and a narrow one beside each.
+// Narrow vectors, for kernels whose input and output differ in type, such as 16-bit x with float32
+// output. Such a kernel is tiled by the vectors of float32; a narrow vector holds the same four
+// elements in 16 bits, in 8 bytes.
 #pragma once
 #include "vec_tile.cuh"
 
-// As many elements of `Narrow` as a vector has of T.
+// A vector of as many elements of `Narrow` as a 16-byte vector has of T.
 template <typename Narrow, typename T>
 using NarrowVec = typename VecOf<sizeof(Narrow) * kVecElems<T>>::type;
 
-// Convert to float32, which changes no value, and back, which rounds. A vector of T stays itself.
+// Convert to float32, which is exact, and back, which rounds. A 16-byte vector stays as it is.
 template <typename Narrow>
 __device__ inline uint4 widened(uint4 vec) {
   return vec;
@@ -27,7 +28,7 @@ __device__ inline uint2 narrowed(const float (&from)[kVecElems<float>]) {
   return vec;
 }
 
-// K vectors of T for each lane, loaded from a row of In. The members are those of VecTile.
+// A VecTile of T that is loaded from a row of In. The interface is that of VecTile.
 template <typename T, typename In, int K, bool UNALIGNED, int BYPASS>
 struct LoadedTile : VecTile<T, K, UNALIGNED, BYPASS, true> {
   using Vecs = VecTile<T, K, UNALIGNED, BYPASS, true>;
@@ -45,7 +46,8 @@ struct LoadedTile : VecTile<T, K, UNALIGNED, BYPASS, true> {
     for (int k = 0; k < K; ++k) Vecs::vec[k] = widened<In>(narrow.vec[k]);
   }
 };
-// FROM_LANE in 16 bits, because registers are scarce; in 32 bits loads from the cache are faster.
+// Second vectors come from the next lane in 16 bits, where registers are scarce; in 32 bits it is
+// faster to load them from the cache.
 template <typename T, int K, bool UNALIGNED, int BYPASS>
 struct LoadedTile<T, T, K, UNALIGNED, BYPASS>
     : VecTile<T, K, UNALIGNED, BYPASS, (sizeof(T) < sizeof(float))> {

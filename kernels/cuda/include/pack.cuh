@@ -1,9 +1,9 @@
-// Packs of adjacent elements, moved at once.
+// Vectors of 2 to 16 bytes: adjacent elements that one instruction loads or stores.
 #pragma once
 #include "types.cuh"
 
-// Store a vector of 2 to 16 bytes by one instruction. Without PTX the compiler stores element by
-// element where it has unrolled the loop around the store.
+// Store a vector by one instruction. In C++ instead of PTX, the compiler would store element by
+// element where it unrolls the loop around the store.
 __device__ inline void store_vec(unsigned short* to, unsigned short vec) {
   asm volatile("st.global.u16 [%0], %1;" ::"l"(to), "h"(vec) : "memory");
 }
@@ -19,6 +19,7 @@ __device__ inline void store_vec(uint4* to, uint4 vec) {
                : "memory");
 }
 
+// The vector type of so many bytes.
 template <int BYTES>
 struct VecOf {
   using type = uint4;
@@ -36,7 +37,7 @@ struct VecOf<8> {
   using type = uint2;
 };
 
-// N adjacent elements, moved at once. Their address must be a multiple of their size.
+// N adjacent elements as a vector. Their address must be a multiple of their total size.
 template <typename T, int N>
 union Pack {
   using Vec = typename VecOf<sizeof(T) * N>::type;
@@ -45,6 +46,7 @@ union Pack {
   __device__ Pack() {}
 };
 
+// Load N elements as float32.
 template <typename T, int N>
 __device__ inline void load(float (&to)[N], const T* from) {
   Pack<T, N> pack;
@@ -53,6 +55,7 @@ __device__ inline void load(float (&to)[N], const T* from) {
   for (int i = 0; i < N; ++i) to[i] = to_float(pack.elems[i]);
 }
 
+// Round N elements to T and store them.
 template <typename T, int N>
 __device__ inline void store(T* to, const float (&from)[N]) {
   Pack<T, N> pack;

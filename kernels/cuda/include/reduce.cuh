@@ -1,4 +1,4 @@
-// Reductions over an array, a warp and a block.
+// Reductions over an array in registers, a warp and a thread block.
 #pragma once
 #include "types.cuh"
 
@@ -11,8 +11,8 @@ struct Sum {
   __device__ static float apply(float a, float b) { return a + b; }
 };
 
-// Reduce over LANES adjacent lanes by a butterfly of shuffles; each of them gets the result. All
-// lanes of the warp must call it.
+// Reduce over LANES adjacent lanes by butterfly shuffles; each gets the result. The whole warp must
+// call it.
 template <typename Op, int LANES = kWarp>
 __device__ inline float warp_reduce(float value) {
 #pragma unroll
@@ -23,9 +23,9 @@ __device__ inline float warp_reduce(float value) {
 }
 
 // Reduce over a block of THREADS threads with one barrier; all threads get the result. Each warp
-// writes its value to shared memory and then reduces all values by itself. Two reductions in a row
-// need two `parts`: a fast warp may write the second while a slow warp still reads the first. The
-// second barrier keeps the fast warp from writing the first again too early.
+// writes its value to shared memory, and after the barrier every warp reduces all of them. Two
+// consecutive reductions need two arrays `parts`, because a fast warp may begin the second while a
+// slow one still reads the first. After the second one's barrier the first array may be used again.
 template <typename Op, int THREADS>
 __device__ inline float block_reduce(float value, float (&parts)[THREADS / kWarp]) {
   value = warp_reduce<Op>(value);
@@ -38,7 +38,7 @@ __device__ inline float block_reduce(float value, float (&parts)[THREADS / kWarp
   return value;
 }
 
-// Reduce N values as a tree, which is a shorter chain of dependent operations.
+// Reduce N values as a tree, whose chain of dependent operations is shorter than a loop's.
 template <typename Op, int N>
 __device__ inline float tree_reduce(const float* values) {
   if constexpr (N == 1) {
@@ -48,7 +48,7 @@ __device__ inline float tree_reduce(const float* values) {
   }
 }
 
-// The 32-bit words of a value.
+// A value as 32-bit words.
 template <typename T>
 struct Words {
   static constexpr int kCount = sizeof(T) / sizeof(unsigned);
@@ -62,7 +62,7 @@ struct Words {
   __device__ unsigned& operator[](int i) { return word[i]; }
   __device__ unsigned operator[](int i) const { return word[i]; }
 
-  // Return another lane's value. A whole warp must call it.
+  // Return the value of lane `lane`. The whole warp must call it.
   __device__ T of_lane(int lane) const {
     Words other;
 #pragma unroll

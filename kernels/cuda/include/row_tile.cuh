@@ -1,24 +1,24 @@
-// A warp's tile of a row, and its softmax state.
+// A warp's tile of a row in registers: its softmax state and its outputs.
 #pragma once
 #include "narrow.cuh"
 #include "state.cuh"
 
-// K, UNALIGNED, BYPASS: as in VecTile. KEEP_EXP: state() keeps the exps in float32 for the output.
-// In: the type of the row that is loaded.
+// K, UNALIGNED, BYPASS: see VecTile. KEEP_EXP: state() keeps the exps, in float32, for the output;
+// otherwise the output computes them again from x. In: the element type of the row that is loaded.
 template <typename T, int K, bool UNALIGNED, bool KEEP_EXP, int BYPASS = 0, typename In = T>
 struct RowTile : LoadedTile<T, In, K, UNALIGNED, BYPASS> {
   using Vecs = LoadedTile<T, In, K, UNALIGNED, BYPASS>;
   using Vecs::vec;
 
   float exp_x[KEEP_EXP ? K * kVecElems<T> : 1];
-  float top;  // the maximum of this warp's elements
-  unsigned zero;
+  float top;      // the maximum of this warp's elements
+  unsigned zero;  // 0, which only the run time knows: for opaque()
 
   RowTile() = default;
   __device__ RowTile(int first_vec, Index columns)
       : Vecs(first_vec, columns, lowest()), zero(static_cast<unsigned>(columns >> 32)) {}
 
-  // Keep the vectors, `step` vectors apart, and get them back by the same thread.
+  // Write this thread's vectors to shared memory, `step` vectors apart, and read them back.
   __device__ void save(uint4* to, int step) const {
 #pragma unroll
     for (int k = 0; k < K; ++k) to[k * step] = vec[k];
@@ -28,7 +28,7 @@ struct RowTile : LoadedTile<T, In, K, UNALIGNED, BYPASS> {
     for (int k = 0; k < K; ++k) vec[k] = from[k * step];
   }
 
-  // Compute the state of the warp's elements; each lane gets it.
+  // Return the state of the warp's elements, to every lane.
   template <typename Sums>
   __device__ SoftmaxState state() {
     top = max_of_lanes(max_element<T>(vec));
@@ -49,7 +49,7 @@ struct RowTile : LoadedTile<T, In, K, UNALIGNED, BYPASS> {
     return summation.state(sum);
   }
 
-  // Compute the output of vector k; `factor` is that of the kept exps.
+  // Return the output of vector k. `factor` scales kept exps.
   template <typename Epilogue>
   __device__ uint4 result(int k, const Epilogue& epilogue, float factor) {
     if constexpr (KEEP_EXP) {
@@ -66,8 +66,8 @@ struct RowTile : LoadedTile<T, In, K, UNALIGNED, BYPASS> {
 
   template <typename Epilogue>
   __device__ void store(T* out_row, const Epilogue& epilogue) {
-    // In 16 bits the outputs are computed before the branches, in 32 bits inside them. Otherwise
-    // the compiler hoists parts of a branch, which takes more registers.
+    // In 16 bits the outputs are computed before the branches on the alignment, in 32 bits within
+    // them. The other way round, the compiler hoists parts of a branch, which takes more registers.
     constexpr bool kBefore = UNALIGNED && sizeof(T) < sizeof(float);
     float factor = 1.0f;
     if constexpr (KEEP_EXP) factor = epilogue.factor(exp_x, top);

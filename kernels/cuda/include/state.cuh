@@ -1,21 +1,21 @@
-// States of a part of a row, and how two parts' states merge. The warps, blocks and clusters that
-// share a row exchange them. A type `Merge` has State, of 4, 8 or 16 bytes, with identity(), and
-//   State merge(const State (&states)[N])   of one lane, and
-//   State merge_lanes<LANES>(State state)   of LANES adjacent lanes, each of which gets the result.
-// With explicit fmaf() and __fmul_rn() all instances of a kernel give the same bits.
+// The state of a part of a row, which the warps and blocks that share the row exchange, and how
+// states merge. A type `Merge` defines State, of 4, 8 or 16 bytes, with identity(), and
+//   State merge(const State (&states)[N])   merges N states of one lane;
+//   State merge_lanes<LANES>(State state)   merges those of LANES adjacent lanes, for each of them.
+// Products are explicit fmaf() or __fmul_rn(): all instances of a kernel give the same bits.
 #pragma once
 #include "reduce.cuh"
 #include "row_exp.cuh"
 
-// The state of the online softmax over some elements: their maximum, and the sum that Sums says.
-struct alignas(8) SoftmaxState {  // one access moves both
+// The online-softmax state of some elements: their maximum, and a sum relative to it; see Sums.
+struct alignas(8) SoftmaxState {  // aligned, so that one access moves both
   float max;
   float sum;
   __device__ static SoftmaxState identity() { return {lowest(), 0.0f}; }
 };
 
-// Return whether this is the first of LANES adjacent lanes for which `mine` holds. A whole warp
-// must call it.
+// Return whether this is the first of LANES adjacent lanes with a true `mine`. The whole warp must
+// call it.
 template <int LANES>
 __device__ inline bool is_first_lane(bool mine) {
   const int lane = threadIdx.x % kWarp, place = lane % LANES;
@@ -23,11 +23,11 @@ __device__ inline bool is_first_lane(bool mine) {
   return mine && (before & ((1u << place) - 1u)) == 0;
 }
 
-// Turn the bits of floats into integers of the same order, and back. Not for NaN.
+// Map a float's bits to an integer of the same order, and back. Not for NaN.
 __device__ inline int ordered(int bits) { return bits ^ (bits >> 31 & 0x7fffffff); }
 
-// Return the maximum over LANES adjacent lanes; each gets it. A whole warp must call it. No value
-// may be NaN. One instruction finds that of a whole warp.
+// Return the maximum over LANES adjacent lanes, to each of them. The whole warp must call it, and
+// no value may be NaN. For a whole warp it is one instruction, redux.sync on integers.
 template <int LANES = kWarp>
 __device__ inline float max_of_lanes(float value) {
   if constexpr (LANES < kWarp) return warp_reduce<Max, LANES>(value);
@@ -35,7 +35,7 @@ __device__ inline float max_of_lanes(float value) {
   return __int_as_float(ordered(__reduce_max_sync(kWholeWarp, mine)));
 }
 
-// Merge softmax states as Sums says. No maximum may be NaN.
+// Merge softmax states: rescale each sum to the common maximum, and add. No maximum may be NaN.
 template <typename Sums>
 struct SoftmaxMerge {
   using State = SoftmaxState;
@@ -65,7 +65,7 @@ struct SoftmaxMerge {
   }
 };
 
-// A sum alone, of which each part of a row has a share.
+// A plain sum, for backward kernels.
 struct SumMerge {
   struct State {
     float sum;
@@ -84,8 +84,9 @@ struct SumMerge {
   }
 };
 
-// Sums of a state for outputs of type Out: RowExp<Out>, whose exps become outputs if KEEP_EXP.
-// SHORT: the sum has so few terms that rounding errors do not average out.
+// The sum of exp of all elements, as RowExp<Out> computes it. KEEP_EXP: the exps become outputs, so
+// they are computed more precisely. SHORT: the sum has so few terms that their rounding errors do
+// not average out, so each is computed more precisely still.
 template <typename Out, bool KEEP_EXP, bool SHORT = false>
 struct Sums : SoftmaxMerge<Sums<Out, KEEP_EXP, SHORT>> {
   using Exp = RowExp<Out>;
@@ -93,28 +94,29 @@ struct Sums : SoftmaxMerge<Sums<Out, KEEP_EXP, SHORT>> {
   __device__ static float sum_of(SoftmaxState state, bool) { return state.sum; }
   __device__ static float weight(float max, float row_max) { return Exp(row_max).weight(max); }
 };
-// exp(x - max) in float32, over all elements but one that equals the maximum. Where this one has
-// nearly the whole sum, the others alone say how nearly.
+// The sum of exp(x - max) over all elements except one that equals the maximum, whose exp is 1. If
+// that 1 is nearly the whole sum, the others would lose their digits beside it, and log-softmax
+// needs log(1 + their sum).
 struct RestSums : SoftmaxMerge<RestSums> {
   using Exp = RowExp<Half>;
   static constexpr bool kKeepExp = false, kShort = false, kRest = true;
-  // Return the sum of all elements of a state, or, if `has_max`, of all but that one.
+  // Return a state's sum over all its elements, or, if `has_max`, over all but its maximum.
   __device__ static float sum_of(SoftmaxState state, bool has_max) {
     return has_max ? state.sum : state.sum + 1.0f;
   }
   __device__ static float weight(float max, float row_max) { return Exp(row_max).weight(max); }
 };
 
-// Sum elements of which `top` is the largest.
+// Sum the exps of elements of which `top` is the largest, as `Sums` defines it.
 template <typename Sums>
 struct Summation {
   typename Sums::Exp exp;
   float top;
-  float large = 0.0f;  // the sum of this lane's exps from 1/2 on
+  float large = 0.0f;  // RestSums: the sum of this lane's exps of at least 1/2
 
   __device__ explicit Summation(float largest) : exp(largest), top(largest) {}
 
-  // Subtract a large maximum from elements that RowExp gets without it.
+  // Subtract a very large maximum from the elements, as RowExp expects. Usually nothing is to do.
   template <int N>
   __device__ void shift(float (&x)[N]) const {
     if constexpr (Sums::kKeepExp && Sums::Exp::kShifts) {
@@ -123,7 +125,7 @@ struct Summation {
       for (int i = 0; i < N; ++i) x[i] -= exp.large;
     }
   }
-  // Return what an element adds to the sum of terms; if kKeepExp, the exp, after shift().
+  // Return what an element adds to its lane's sum; if kKeepExp it is the exp, and x is shift()ed.
   __device__ float term(float x) {
     const float exp_x = !Sums::kKeepExp ? exp.for_sum(x) : Sums::kShort ? exp.exact(x) : exp(x);
     if constexpr (Sums::kRest) {
@@ -135,11 +137,11 @@ struct Summation {
     return exp_x;
   }
 
-  // Return the state of LANES adjacent lanes, from each lane's sum of terms.
+  // Return the state of LANES adjacent lanes, from each lane's sum of term().
   template <int LANES = kWarp>
   __device__ SoftmaxState state(float lane_sum) const {
     float sum = warp_reduce<Sum, LANES>(lane_sum);
-    // The maximum adds 1 exactly. Without another large exp nothing is left of it, nor rounded.
+    // The maximum itself has added exactly 1, so without another large exp this adds exactly 0.
     if constexpr (Sums::kRest) sum += warp_reduce<Sum, LANES>(large) - 1.0f;
     if constexpr (!Sums::kKeepExp) sum *= exp.sum_unit();
     return {top, sum};

@@ -1,8 +1,8 @@
-// Element types and their conversion. NVRTC brings no header files, so 16-bit types are converted
-// by PTX; bfloat16 needs compute capability 8.0.
+// Element types, and their conversion to and from float32. NVRTC comes without header files, so the
+// 16-bit types are our own and are converted in PTX; bfloat16 needs compute capability 8.0.
 #pragma once
 
-using Index = long long;  // rows and strides: a matrix may hold more than 2^31 elements
+using Index = long long;  // for rows and strides: a matrix may have more than 2^31 elements
 
 constexpr unsigned kWholeWarp = 0xffffffffu;
 constexpr int kWarp = 32;

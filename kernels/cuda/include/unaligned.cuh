@@ -1,9 +1,9 @@
-// Access rows that begin anywhere in a 16-byte vector.
+// Rows at any address: assemble their vectors from aligned ones, and store parts of a vector.
 #pragma once
 #include "vec.cuh"
 
-// Return 16 of the 32 bytes of two adjacent vectors, from byte 4 * QUARTER + rest on. `rest` is 0,
-// or 2 for elements of 16 bits.
+// Return 16 of the 32 bytes of two adjacent vectors, beginning at byte 4 * QUARTER + rest. `rest`
+// is 0, or 2 if elements have 16 bits.
 template <typename T, int QUARTER>
 __device__ inline uint4 funnel_shift(uint4 low, uint4 high, int rest) {
   const unsigned r[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
@@ -18,7 +18,7 @@ __device__ inline uint4 funnel_shift(uint4 low, uint4 high, int rest) {
   return make_uint4(y[0], y[1], y[2], y[3]);
 }
 
-// The same of two narrow vectors (narrow.cuh), each with 8 bytes of elements of 16 bits.
+// Return 8 of the 16 bytes of two narrow vectors of 16-bit elements (narrow.cuh).
 template <typename T, int QUARTER>
 __device__ inline uint2 funnel_shift(uint2 low, uint2 high, int rest) {
   static_assert(sizeof(T) < 4 && QUARTER < 2, "a narrow vector has two registers");
@@ -32,8 +32,8 @@ struct Constant {
   static constexpr int value = N;
 };
 
-// Call run(Constant<bytes / 4>), so that one branch replaces many selects. `bytes` is even, below
-// VEC and uniform over the warp.
+// Call run(Constant<bytes / 4>()): one branch, uniform over the warp, to code with constant shifts
+// instead of a select for each register. `bytes` is even, below VEC and the same in all lanes.
 template <int VEC = kVecBytes, typename F>
 __device__ inline void dispatch_quarter(int bytes, const F& run) {
   if constexpr (VEC < kVecBytes) {
@@ -52,13 +52,12 @@ __device__ inline void dispatch_quarter(int bytes, const F& run) {
   }
 }
 
-// A row that may begin anywhere, and the aligned vectors that hold it. Vector v of the row begins
-// with element v * ELEMS, so sums do not depend on the address. Aligned vector v begins `off` bytes
-// before it.
+// A row at any address, and the aligned vectors that cover it. Vector v of the row begins with
+// element v * ELEMS, so sums do not depend on the address; aligned vector v is `off` bytes earlier.
 template <typename T, int ELEMS = kVecElems<T>>
 struct AlignedRow {
-  T* vecs;  // aligned
-  int off;  // bytes
+  T* vecs;  // aligned vector 0
+  int off;  // bytes from there to the row
   __device__ explicit AlignedRow(T* row) {
     const unsigned long long address = reinterpret_cast<unsigned long long>(row);
     off = static_cast<int>(address % (ELEMS * sizeof(T)));
@@ -68,7 +67,8 @@ struct AlignedRow {
   __device__ int elements_off() const { return off / static_cast<int>(sizeof(T)); }
 };
 
-// Some elements of an aligned vector of the output.
+// An aligned output vector of which only some elements are to be stored: the first `count` by
+// store_beginning(), the last `count` by store_end().
 template <typename T>
 struct PartialVec {
   uint4 vec;
@@ -108,7 +108,7 @@ struct PartialVec {
     }
   }
 
-  // Store elements [from, end), for rows that are shorter than a vector; `count` is not used.
+  // Store elements [from, end), for rows shorter than a vector; `count` plays no part.
   __device__ void store_middle(int from, int end) const {
     Pack<T, kVecElems<T>> pack;
     pack.vec = vec;

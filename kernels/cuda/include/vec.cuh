@@ -1,34 +1,34 @@
-// 16-byte vectors of elements: conversion, maximum, exp.
+// 16-byte vectors of elements: loads, conversion, maximum, exp, and barriers for the compiler.
 #pragma once
 #include "pack.cuh"
 
 constexpr float kLog2e = 1.44269504088896341f;
 constexpr int kVecBytes = 16;
-constexpr int kLineVecs = 8;  // in a cache line of 128 bytes
+constexpr int kLineVecs = 8;  // vectors in a cache line of 128 bytes
 
-// Elements of a type in a vector.
+// Elements of type T per vector.
 template <typename T>
 constexpr int kVecElems = kVecBytes / static_cast<int>(sizeof(T));
 
-// Compute 2^x by the special function unit: error 2 ulp (PTX ISA, ex2.approx), 0 for -inf.
+// Compute 2^x in the special function unit: error 2 ulp (PTX ISA, ex2.approx); 0 for -inf.
 __device__ inline float exp2_approx(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 
-// The product is rounded: error 2 + |x| ulp, too small to matter in 16 bits.
+// Compute exp(x). Rounding the product makes the error 2 + |x| ulp, too small to matter in 16 bits.
 __device__ inline float exp_approx(float x) { return exp2_approx(x * kLog2e); }
 
-// Return the larger number, or NaN if one of them is.
+// Return the larger of two numbers, or NaN if either is NaN.
 __device__ inline float max_or_nan(float a, float b) {
   float y;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
   return y;
 }
 
-// Compute the maximum element by element; of NaN and a number it is the number. A vector has four
-// registers. Each holds one element of 32 bits, or two of 16 bits with the first in the lower half.
+// Compute the element-wise maximum; of NaN and a number it is the number. Each of a vector's four
+// registers holds one 32-bit element, or two 16-bit ones with the first in the lower half.
 __device__ inline unsigned vec_max(unsigned a, unsigned b, float) {
   return __float_as_uint(fmaxf(__uint_as_float(a), __uint_as_float(b)));
 }
@@ -45,7 +45,7 @@ __device__ inline uint4 vec_max(uint4 a, uint4 b) {
   return make_uint4(vec_max(a.x, b.x, T{}), vec_max(a.y, b.y, T{}), vec_max(a.z, b.z, T{}),
                     vec_max(a.w, b.w, T{}));
 }
-// Round two floats to the nearest 16-bit elements, by one instruction.
+// Round two floats to 16-bit elements, to nearest, in one instruction.
 __device__ inline void from_floats(unsigned& pair, float first, float second, Half) {
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
 }
@@ -53,11 +53,11 @@ __device__ inline void from_floats(unsigned& pair, float first, float second, BF
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
 }
 
+// Load a vector through the read-only path; the second form allocates no line in L1.
 template <typename Vec = uint4>
 __device__ inline Vec load_vec(const void* from) {
   return __ldg(reinterpret_cast<const Vec*>(from));
 }
-// The vector takes no line of L1.
 template <typename Vec = uint4>
 __device__ inline Vec load_vec_once(const void* from) {
   Vec vec;
@@ -73,21 +73,21 @@ __device__ inline Vec load_vec_once(const void* from) {
   return vec;
 }
 
-// Convert two elements of 16 bits to float32. AGAIN selects another instruction for the second
-// conversion, so the compiler cannot keep the first result alive, in twice the registers.
+// Convert two 16-bit elements to float32. AGAIN, for a second conversion of the same elements, uses
+// another instruction, so that the compiler cannot keep the first result in twice the registers.
 template <bool AGAIN>
 __device__ inline void to_floats(unsigned pair, float& first, float& second, BFloat16) {
   first = __uint_as_float(AGAIN ? __byte_perm(pair, 0, 0x1044) : pair << 16);
   second = __uint_as_float(AGAIN ? __byte_perm(pair, 0, 0x3244) : pair & 0xffff0000u);
 }
-template <bool>  // a second conversion first passes its argument through opaque()
+template <bool>  // for Half, the caller instead passes the vector through opaque() in between
 __device__ inline void to_floats(unsigned pair, float& first, float& second, Half) {
   first = to_float(Half{static_cast<unsigned short>(pair)});
   second = to_float(Half{static_cast<unsigned short>(pair >> 16)});
 }
 
-// Compiler barriers: the value does not change, but the compiler treats it as new. Otherwise the
-// compiler would keep results of the old value, or move a load to its first use.
+// Compiler barriers: the value is unchanged, but the compiler must treat it as new. So it neither
+// keeps what it computed from the old value in registers nor delays a load until its first use.
 __device__ inline int opaque(int value) {
   asm volatile("" : "+r"(value));
   return value;
@@ -104,8 +104,8 @@ __device__ inline const T* opaque(const T* pointer) {
 __device__ inline void opaque(uint4& vec) {
   asm volatile("" : "+r"(vec.x), "+r"(vec.y), "+r"(vec.z), "+r"(vec.w));
 }
-// Half has only one conversion. This barrier adds a zero that is known at run time only, which
-// costs less than an asm barrier.
+// The barrier for Half, for which no second conversion instruction exists; see to_floats(). It adds
+// a zero that only the run time knows, which costs less than an asm barrier.
 template <typename T>
 __device__ inline void opaque(uint4&, unsigned) {}
 template <>
@@ -140,7 +140,7 @@ __device__ inline uint4 pack(const float (&from)[kVecElems<T>]) {
   return make_uint4(part[0], part[1], part[2], part[3]);
 }
 
-// Compute the output of a vector. AGAIN: as in to_floats().
+// Compute the outputs of a vector of x. AGAIN: see to_floats().
 template <typename T, bool AGAIN = false, typename Epilogue>
 __device__ inline uint4 apply_epilogue(uint4 vec, const Epilogue& epilogue) {
   float value[kVecElems<T>];
@@ -150,7 +150,8 @@ __device__ inline uint4 apply_epilogue(uint4 vec, const Epilogue& epilogue) {
   return pack<T>(value);
 }
 
-// Keep the first `count` elements of a vector. The others become `fill`; -inf changes no state.
+// Keep the first `count` elements of a vector and set the others to `fill`. -inf, the default,
+// leaves every softmax state unchanged.
 template <typename T, typename Vec>
 __device__ inline Vec mask_tail(Vec vec, int count, float fill = lowest()) {
   constexpr int kElems = sizeof(Vec) / sizeof(T);
@@ -163,13 +164,13 @@ __device__ inline Vec mask_tail(Vec vec, int count, float fill = lowest()) {
   return pack.vec;
 }
 
-// Return the largest element of a vector.
+// Return the largest element of a vector, or of an array of vectors.
 template <typename T>
 __device__ inline float max_element(uint4 largest) {
   largest.x = vec_max(vec_max(largest.x, largest.y, T{}), vec_max(largest.z, largest.w, T{}), T{});
   float value[kVecElems<T>];
   unpack<T>(largest, value);
-  // fmaxf drops NaN, so a vector of NaN alone yields -inf here, as intended
+  // fmaxf() ignores NaN, so a vector of nothing but NaN yields -inf, as intended
   return fmaxf(lowest(), sizeof(T) < sizeof(float) ? fmaxf(value[0], value[1]) : value[0]);
 }
 template <typename T, int N>

@@ -1,30 +1,29 @@
-// The vectors of a warp's tile of a row, in registers.
+// A warp's tile of a row, in registers: load it from, and store it to, rows at any address.
 #pragma once
 #include "unaligned.cuh"
 
-// K vectors of a row for each lane: first + lane, first + 32 + lane, ... UNALIGNED: rows may begin
-// inside a vector. BYPASS: 1: loads of aligned rows take no line of L1. 2: stores are also the
-// first to leave L2. FROM_LANE: a vector of an unaligned row ends in the next aligned vector. The
-// next lane sends that one; otherwise each lane loads it, too, from the cache. ELEMS: of a vector,
-// fewer than 16 bytes hold if they are narrow (narrow.cuh).
+// Each lane holds K vectors of the row: first + lane, first + 32 + lane, ... UNALIGNED: rows may
+// begin inside an aligned vector; each vector then straddles two aligned ones. With FROM_LANE the
+// next lane passes on the second one by a shuffle; without, each lane loads it as well, from the
+// cache. BYPASS: with 1, loads of aligned rows allocate no line in L1; with 2, stores are moreover
+// evict-first in L2. ELEMS: elements per vector, which may be narrower than 16 bytes (narrow.cuh).
 template <typename T, int K, bool UNALIGNED, int BYPASS, bool FROM_LANE, int ELEMS = kVecElems<T>>
 struct VecTile {
   using Vec = typename VecOf<sizeof(T) * ELEMS>::type;
   using From = AlignedRow<const T, ELEMS>;
   using To = AlignedRow<T, ELEMS>;
   static constexpr int kBytes = sizeof(Vec);
-  static constexpr int kRoundElems = kWarp * ELEMS;  // between two vectors of a lane
-  // from the begin of a lane's first vector to the end of its last
+  static constexpr int kRoundElems = kWarp * ELEMS;  // from one vector of a lane to its next
+  // from the beginning of a lane's first vector to the end of its last
   static constexpr int kSpanElems = (K - 1) * kRoundElems + ELEMS;
 
   Vec vec[K];
-  Vec following[FROM_LANE ? 1 : K];  // aligned vectors, from begin_load() to end_load()
-  int first;                         // vector
+  Vec following[FROM_LANE ? 1 : K];  // second aligned vectors, from begin_load() to end_load()
+  int first;                         // lane 0's first vector
   int cols;
-  float fill;  // elements beyond the row
+  float fill;  // value of elements beyond the row
 
-  // Return this lane's first element, and the elements from there to the end of the row. The
-  // second number may be negative.
+  // Return this lane's first element, and the row's elements from there on, which may be negative.
   __device__ int first_elem() const {
     return (first + static_cast<int>(threadIdx.x) % kWarp) * ELEMS;
   }
@@ -36,12 +35,12 @@ struct VecTile {
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       vec[k] = Vec{};
-      if constexpr (!UNALIGNED) vec[k] = mask_tail<T>(vec[k], 0, fill);  // else shift() fills
+      if constexpr (!UNALIGNED) vec[k] = mask_tail<T>(vec[k], 0, fill);  // else by shift()
     }
   }
 
   __device__ void load(const T* row) { begin_load(row), end_load(row); }
-  // In two steps: whatever needs no element can stand between them.
+  // Loading takes two steps, so that the caller can do other work while the loads are in flight.
   __device__ void begin_load(const T* row) {
     if constexpr (UNALIGNED) return load_around(From(row));
     const T* const from = row + first_elem();
@@ -58,7 +57,7 @@ struct VecTile {
     dispatch_quarter<kBytes>(aligned.off, [&](auto part) { shift<part.value>(aligned); });
   }
 
-  // Store output(k) for each vector k of the row.
+  // Store output(k) as vector k, for each vector of the row.
   template <typename Output>
   __device__ void store(T* out_row, const Output& output) const {
     if constexpr (UNALIGNED) {
@@ -81,11 +80,11 @@ struct VecTile {
     BYPASS == 2 ? __stcs(vec_to, output) : store_vec(vec_to, output);
   }
 
-  // Load only aligned vectors that hold an element of the row. No load waits for another: absent
-  // vectors are zeros, not copies of a loaded one, and all addresses come from one pointer.
+  // Load only aligned vectors that hold an element of the row. No load depends on another: absent
+  // vectors are zeros, not copies of a loaded one, and all addresses are offsets of one pointer.
   __device__ void load_around(const From& row) {
     const T* const from = opaque(row.vecs + first_elem());
-    // elements of a vector of the row that lie in its first aligned vector
+    // how many elements of a vector lie in the first of its two aligned vectors
     const int in_first = ELEMS - row.elements_off();
     const bool sends = FROM_LANE && threadIdx.x % kWarp < kWarp - 1;
 #pragma unroll
@@ -102,6 +101,7 @@ struct VecTile {
     }
   }
 
+  // Assemble each vector from its two aligned ones.
   template <int QUARTER>
   __device__ void shift(const From& row) {
     const int lane = threadIdx.x % kWarp;
@@ -110,7 +110,7 @@ struct VecTile {
       const int elements = elems_left() - k * kRoundElems;
       Vec next = following[FROM_LANE ? 0 : k];
       if constexpr (FROM_LANE) {
-        // lane 31 continues in lane 0's next vector
+        // lane 31's second vector is lane 0's next one
         const Vec sent = lane == 0 && k + 1 < K ? vec[(k + 1) % K] : vec[k];
         const Vec received = shuffled(sent, (lane + 1) % kWarp);
         if (k + 1 < K || lane < kWarp - 1) next = received;
@@ -134,8 +134,9 @@ struct VecTile {
     }
   }
 
-  // Each aligned vector begins with the end of the previous vector, which the previous lane has.
-  // The two vectors at the tile's ends are shared with the neighbouring tiles and stored in part.
+  // Each aligned output vector begins with the end of the previous vector, which the previous lane
+  // sends by a shuffle. The tile's first and last vectors are shared with the neighbouring tiles,
+  // so only this tile's part of them is stored.
   template <int QUARTER, typename Output>
   __device__ void store_shifted(T* out_row, const To& out, const Output& output) const {
     const int lane = threadIdx.x % kWarp, back = out.elements_off();
@@ -148,7 +149,7 @@ struct VecTile {
       const Vec neighbour = shuffled(current, (lane + kWarp - 1) % kWarp);
       const Vec shifted =
           funnel_shift<T, QUARTER>(lane == 0 ? previous : neighbour, current, out.off % 4);
-      previous = neighbour;  // lane 0 gets lane 31's vector, which it needs next
+      previous = neighbour;  // lane 0 has lane 31's vector here, which it needs next
       const int elements = elems_to_end - k * kRoundElems;
       if (k == 0 && lane == 0) {
         if (elems_to_end <= back) continue;
@@ -167,7 +168,7 @@ struct VecTile {
     }
   }
 
-  // Return a part of a vector, which may be narrow, as the beginning or the end of a whole one.
+  // Return a vector, which may be narrow, as the lower or the upper part of a 16-byte one.
   __device__ static PartialVec<T> lower(uint4 vec, T* to, int count) { return {vec, to, count}; }
   __device__ static PartialVec<T> upper(uint4 vec, T* to, int count) { return {vec, to, count}; }
   __device__ static PartialVec<T> lower(uint2 vec, T* to, int count) {

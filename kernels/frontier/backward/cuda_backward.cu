@@ -36,8 +36,7 @@ __device__ inline void combine(uint4 g_vec, uint4 y_vec, float (&to)[kVecElems<T
 }
 
 // Resident blocks per multiprocessor for which the compiler must limit registers, found by
-// compiling; 0 leaves it to the compiler, which spills for some block sizes or takes too many
-// registers.
+// compiling. 0 leaves it to the compiler, which for other block sizes spills or takes too many.
 template <int K, int WARPS>
 constexpr int kMinBlocksPerSm = (WARPS & (WARPS - 1)) == 0 ? 0 : 128 / (K * WARPS);
 
