@@ -1,6 +1,6 @@
-"""Keep compiled CUDA C++ from one process to the next, where the user has a folder for it.
+"""Keep compiled CUDA C++ on disk from one process to the next, if the user has a folder for it.
 
-The cache only saves time: whatever goes wrong with it, the kernel is compiled, once in a process.
+The cache only saves time. Whatever goes wrong with it, the process compiles the kernel itself.
 """
 
 import contextlib
@@ -13,18 +13,17 @@ if TYPE_CHECKING:
     from cuda.core.utils import FileStreamProgramCache
 
 VARIABLE = "SOFTMAX_BENCH_CACHE"
-MAX_BYTES = 64 * 2**20  # a binary has some 20 KiB
+MAX_BYTES = 64 * 2**20  # bytes on disk, at most; a binary takes some 20 KiB
 
 
 def folder() -> Path | None:
-    """Return the folder that VARIABLE names, or ``softmax_bench`` in the user's cache.
+    """Return the cache folder, which need not exist; None for a user without a home directory.
 
-    The user's cache is XDG_CACHE_HOME if that is an absolute path, as its specification demands, or
-    else ~/.cache. Returns None for a user without a home, such as a container's. The folder need
-    not exist.
+    It is what the environment variable VARIABLE names, or else ``softmax_bench`` in XDG_CACHE_HOME,
+    which must be an absolute path by its specification, or in ~/.cache.
     """
     named = os.environ.get(VARIABLE)
-    with contextlib.suppress(RuntimeError):  # "~" without a home
+    with contextlib.suppress(RuntimeError):  # "~" cannot be expanded without a home directory
         if named:
             return Path(named).expanduser().absolute()
         xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
@@ -33,7 +32,7 @@ def folder() -> Path | None:
 
 
 def size() -> int:
-    """Return the bytes of the files in the folder; 0 if there is none."""
+    """Return the size in bytes of all files in the cache folder; 0 if there is no folder."""
     root = folder()
     total = 0
     for parent, _, names in os.walk(root) if root else ():
@@ -44,7 +43,7 @@ def size() -> int:
 
 
 def read(key: bytes) -> tuple[bytes, bytes] | None:
-    """Return (symbol, binary) that ``write`` kept for a key; None if they are absent or damaged."""
+    """Return the (symbol, binary) that ``write`` kept under a key; None if absent or damaged."""
     with contextlib.suppress(OSError), _opened() as store:
         checksum, _, content = (store.get(key) or b"").partition(b"\n")
         if hashlib.sha256(content).hexdigest().encode() == checksum:
@@ -54,14 +53,14 @@ def read(key: bytes) -> tuple[bytes, bytes] | None:
 
 
 def write(key: bytes, symbol: bytes, binary: bytes) -> None:
-    """Keep the C name of a kernel and its binary, if there is a folder and it can be written."""
+    """Keep a kernel's mangled name and its binary, unless the folder is missing or read-only."""
     content = symbol + b"\n" + binary
     with contextlib.suppress(OSError), _opened() as store:
         store[key] = hashlib.sha256(content).hexdigest().encode() + b"\n" + content
 
 
 def _opened() -> "FileStreamProgramCache":
-    """Open the cache. Raises OSError if there is no folder, or it cannot be made."""
+    """Open the cache. Raises OSError if there is no folder and none can be made."""
     from cuda.core.utils import FileStreamProgramCache  # `info` prints the folder without it
 
     if (root := folder()) is None:

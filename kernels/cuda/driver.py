@@ -1,4 +1,4 @@
-"""Call the CUDA driver: its errors become exceptions, and some calls work during a capture."""
+"""Call the CUDA driver: turn its errors into exceptions, and allow calls during a graph capture."""
 
 import contextlib
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from cuda.bindings import driver
 
 
 def checked(answer: tuple, tolerated: tuple[str, ...] = ()) -> tuple:
-    """Return the values of a driver call; none if its error is among the ``tolerated`` names.
+    """Return the values of a driver call, or () if its error is one of the ``tolerated`` names.
 
     Raises RuntimeError with the name of any other error.
     """
@@ -22,9 +22,9 @@ def checked(answer: tuple, tolerated: tuple[str, ...] = ()) -> tuple:
 
 @contextlib.contextmanager
 def outside_a_capture() -> Iterator[None]:
-    """Let this thread load and allocate while a stream is being captured.
+    """Let this thread load modules and allocate memory while a stream is being captured.
 
-    Otherwise a driver call that cannot be captured would fail, and end the capture.
+    Without it, a driver call that cannot be captured fails and invalidates the capture.
     """
     relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
     (before,) = checked(driver.cuThreadExchangeStreamCaptureMode(relaxed))

@@ -1,14 +1,13 @@
-"""Allocate the global memory in which the blocks of a launch exchange softmax states.
+"""Allocate the global memory through which the blocks of a launch exchange softmax states.
 
-A workspace starts as zeros. Launches that never overlap share a workspace: the launches of one
-stream, or those that one CUDA graph captured from one stream. Two graphs may be replayed at once
-and on any stream, so each graph keeps its workspace until the graph is gone.
+A workspace is zeroed once. Launches share one only if they cannot overlap: those of one stream, or
+those that one CUDA graph has captured from one stream. Two graphs may be replayed concurrently, on
+any streams, so each graph keeps a workspace of its own until it is destroyed. (A graph that is used
+as two child nodes of another graph would overlap itself; that is not supported.)
 
-Launches that share a workspace must not overlap, as they would if one graph were two child nodes of
-another.
-
-The memory comes from the driver. What torch allocates during a capture belongs to the graph, and
-its zeroing is replayed. What torch zeroes on one stream, another would have to wait for.
+The memory comes from the driver and not from torch: what torch allocates during a capture belongs
+to the graph, which would zero it at every replay; and what torch zeroes on one stream, launches on
+another stream would have to wait for.
 """
 
 import ctypes
@@ -23,27 +22,28 @@ from .driver import checked, outside_a_capture
 MAX_STATES = 2048  # kMaxStates in kernels/cuda/include/grid_workspace.cuh
 MAX_MEETING_ROWS, MAX_ROW_STATES = 1024, 16384  # kMaxMeetingRows and kMaxRowStates there
 BYTES = 389 * 1024  # size of `GridWorkspace` in kernels/cuda/include/grid_workspace.cuh
-POOL = 5  # workspaces of one allocation: as many as 2 MiB hold, the driver's granularity
+POOL = 5  # workspaces per allocation: as many as fit in 2 MiB, the driver's granularity
 
-SEMAPHORE_BYTES = 64  # size of sem_t, at most; 32 on 64-bit Linux
+SEMAPHORE_BYTES = 64  # an upper bound for the size of sem_t, which is 32 on 64-bit Linux
 _libc = ctypes.CDLL(None)
 _libc.calloc.restype = ctypes.c_void_p
 _libc.free.argtypes = [ctypes.c_void_p]
 
-# Keys are the device, the stream's id and the capture (0: none).
+# Addresses of workspaces in use, by (device, id of the stream, id of the capture or 0).
 _addresses: dict[tuple[int, int, int], int] = {}
-_free: dict[int, list[int]] = {}  # Keys are devices.
+_free: dict[int, list[int]] = {}  # unused workspaces, by device
 _graphs: list[tuple["GraphEnd", tuple[int, int, int]]] = []  # graphs that keep a workspace
 _lock = threading.Lock()
 
 
 def address(device: int, stream: int) -> int:
-    """Return the address of the workspace for a launch on this stream, torch's current one.
+    """Return the address of the workspace for a launch on ``stream``, a handle of the driver.
 
-    ``device`` must be the current one. Raises RuntimeError with the driver's error name.
+    It must be torch's current stream, and ``device`` the current device. Raises RuntimeError with
+    the driver's error name.
     """
     graph, capture = None, 0
-    if torch.cuda.is_current_stream_capturing():  # the stream's id cannot be asked for then
+    if torch.cuda.is_current_stream_capturing():  # during which the stream has no id to query
         capture, graph = _capture(stream)
     elif stream:
         stream = _stream_id(stream)
@@ -62,9 +62,9 @@ def address(device: int, stream: int) -> int:
 
 
 def _reclaim() -> None:
-    """Take back the workspaces of graphs that are gone.
+    """Take back the workspaces of destroyed graphs.
 
-    The next graph continues the count of epochs in them, as the next launch of a stream would.
+    The next owner continues the count of epochs in them, as the next launch of a stream would.
     """
     for entry in [entry for entry in _graphs if entry[0].has_ended()]:
         _graphs.remove(entry)
@@ -73,19 +73,19 @@ def _reclaim() -> None:
 
 
 class GraphEnd:
-    """Know when a graph is gone: CUDA then calls the C library's sem_post on a semaphore.
+    """Tell when a graph has been destroyed: CUDA then calls sem_post on a semaphore.
 
-    CUDA calls it in one of its threads. A Python function there would wait for Python's lock,
-    while the thread that holds the lock may wait for CUDA.
+    The callback must be a C function. CUDA runs it in a thread of its own, where a Python function
+    would wait for the GIL, while the thread that holds the GIL may be waiting for CUDA.
     """
 
     def __init__(self) -> None:
-        # Memory of the C library: a graph may outlive Python's objects when the process ends.
+        # allocated in C, because a graph may outlive Python's objects when the process ends
         self.semaphore = ctypes.c_void_p(_libc.calloc(1, SEMAPHORE_BYTES))
         _libc.sem_init(self.semaphore, 0, 0)
 
     def has_ended(self) -> bool:
-        """Return whether the graph is gone; True once only."""
+        """Return whether the graph has been destroyed; returns True only once."""
         if _libc.sem_trywait(self.semaphore):
             return False
         _libc.free(self.semaphore)
@@ -93,7 +93,7 @@ class GraphEnd:
 
 
 def _end_of(graph: driver.CUgraph) -> GraphEnd:
-    """Return the end of a graph that is being captured, and of all that is made from it."""
+    """Return the GraphEnd of a graph under capture, and of everything that is made from it."""
     end = GraphEnd()
     sync = driver.CUuserObject_flags.CU_USER_OBJECT_NO_DESTRUCTOR_SYNC  # the only mode there is
     move = driver.CUuserObjectRetain_flags.CU_GRAPH_USER_OBJECT_MOVE  # the graph alone holds it
@@ -105,24 +105,24 @@ def _end_of(graph: driver.CUgraph) -> GraphEnd:
 
 
 def _stream_id(stream: int) -> int:
-    """Return the driver's id of a stream; no two streams share an id, while they share handles.
+    """Return the driver's id of a stream, which is unique, unlike its handle.
 
-    The handle of the per-thread default stream is the same in each thread, and that of a stream
-    that was destroyed with work on it may be used again.
+    The per-thread default streams of all threads have the same handle, and the handle of a stream
+    that was destroyed with work pending may be reused.
     """
     (number,) = checked(driver.cuStreamGetId(stream))
     return int(number)
 
 
 def _capture(stream: int) -> tuple[int, driver.CUgraph]:
-    """Return the driver's id of the capture on a stream, which no two share, and its graph."""
+    """Return the unique id of the capture under way on a stream, and the captured graph."""
     _, number, graph, *_ = checked(driver.cuStreamGetCaptureInfo(stream))
     return int(number), graph
 
 
 def _zeros(count: int) -> int:
     """Return the address of ``count`` zeroed bytes; works during a capture, too."""
-    Device(torch.cuda.current_device()).set_current()  # a new thread has no context
+    Device(torch.cuda.current_device()).set_current()  # a new thread has no CUDA context yet
     with outside_a_capture():
         flags = driver.CUstream_flags.CU_STREAM_NON_BLOCKING  # waits for no other stream
         (stream,) = checked(driver.cuStreamCreate(flags))

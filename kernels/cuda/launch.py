@@ -1,7 +1,8 @@
 """Launch CUDA C++ kernels on torch's tensors and torch's current stream.
 
-The first call of a shape compiles and loads the kernel. Every later call of that shape costs one
-look-up and one launch.
+The first call of a shape plans the launch and compiles and loads its kernel. Every later call of
+that shape costs one look-up and one launch. ``functions`` makes a variant's functions from a
+planner; ``launch_rows`` is what the library calls.
 """
 
 import functools
@@ -31,12 +32,12 @@ from .plan import (
 )
 from .submit import submitter
 
-MAX_CACHED = 4096  # launches
+MAX_CACHED = 4096  # launches kept by _loaded, at most
 TOO_LONG = "the row is longer than this kernel can hold"
 
 
 class LoadedLaunch(NamedTuple):
-    """Hold a kernel that is loaded on a device, and how it is launched for one shape."""
+    """Hold a kernel that is loaded on a device, and its launch for one shape."""
 
     kernel: Kernel
     plan: LaunchPlan
@@ -48,7 +49,10 @@ class LoadedLaunch(NamedTuple):
 
 
 class Key(NamedTuple):
-    """Hold what decides a launch; callers give an equal plain tuple, in 0.2 µs less."""
+    """Hold everything that determines a launch.
+
+    Callers pass an equal plain tuple instead, which takes 0.2 µs less to build.
+    """
 
     planner: Planner
     dtype: torch.dtype
@@ -66,11 +70,11 @@ _loaded: dict[Key, LoadedLaunch] = {}
 def run(
     planner: Planner, x: torch.Tensor, out: torch.Tensor | None = None, *, log: bool = False
 ) -> torch.Tensor:
-    """Launch what ``planner`` chooses for x (M, N). Return ``out``, or a new tensor.
+    """Launch the kernel that ``planner`` chooses for x (M, N). Returns ``out``, or a new tensor.
 
-    Raises ValueError when no kernel takes x, cuda-core's errors, and RuntimeError with the driver's
-    error name. The caller must not pass what ``Variant.unsupported`` refuses, nor an ``out`` unlike
-    x, except as ``launch_rows`` says: checks would cost a tenth of the call.
+    Raises ValueError if no kernel takes x, cuda-core's errors, and RuntimeError with the driver's
+    error name. Arguments are not checked, which would take a tenth of the call: x must be one that
+    ``Variant.unsupported`` accepts, and ``out`` like x, except as ``launch_rows`` allows.
     """
     device, out = x.get_device(), empty_output(x, out)
     if device >= 0 and device == current_device():
@@ -92,12 +96,13 @@ def launch_rows(
     out_stride: int,
     log: bool = False,
 ) -> Callable[..., None]:
-    """Launch as ``run`` on tensors of any rank that have the memory layout of such matrices.
+    """Launch as ``run`` does, on tensors of any rank that are laid out as (rows, cols) matrices.
 
-    Their device is the current one. Shape and strides are numbers, because each view would cost the
-    host 0.8 µs. Returns ``launch(out, x, out_stride, x_stride, rows, cols)`` of ``submitter``, for
-    addresses and strides of the same alignment, and the same two dtypes. ``out`` may be float32
-    where x has 16 bits, if the planner's kernels convert.
+    They must be on the current device. Shape and strides, in elements, are passed as numbers,
+    because each view would cost the host 0.8 µs. ``out`` may be float32 if x has 16 bits and the
+    planner's kernels convert. Returns ``launch(out, x, out_stride, x_stride, rows, cols)`` of
+    ``submitter``, which repeats the launch for addresses and strides of the same alignment and for
+    the same dtypes.
     """
     out_address, x_address, dtype = out.data_ptr(), x.data_ptr(), out.dtype
     narrow, aligned_as = None, x_address
@@ -110,9 +115,9 @@ def launch_rows(
 
 
 def launch_with(key: Key | tuple, arguments: tuple[int, ...]) -> Callable[..., None]:
-    """Launch the kernel of a key with these arguments; its device is the current one.
+    """Launch the kernel of a key, whose device must be the current one, with these arguments.
 
-    Returns its ``launch(*arguments)``. Raises as ``run``.
+    Returns its ``launch(*arguments)``. Raises what ``run`` raises.
     """
     launch = (_loaded.get(key) or _prepare(Key(*key))).launch
     launch(*arguments)
@@ -120,9 +125,9 @@ def launch_with(key: Key | tuple, arguments: tuple[int, ...]) -> Callable[..., N
 
 
 def launches(*planners: Planner, log: bool = False) -> Callable[[Callable], Callable]:
-    """Return a decorator that notes on a function which kernels it launches, one by each planner.
+    """Return a decorator that notes on a function which kernels it launches: one per planner.
 
-    Without a GPU, a measured point compiles these.
+    On a machine without a GPU, measuring a point compiles these kernels.
     """
 
     def note(function: Callable) -> Callable:
@@ -141,7 +146,7 @@ class ForwardFunctions(NamedTuple):
 
 
 class ConfiguredKernel(NamedTuple):
-    """Hold the functions of a variant in one config, and their planner."""
+    """Hold the functions of a variant in one config, and the planner behind them."""
 
     softmax: Callable
     log_softmax: Callable
@@ -150,9 +155,9 @@ class ConfiguredKernel(NamedTuple):
 
 
 def functions(planner: Planner, limit: str = TOO_LONG) -> ForwardFunctions:
-    """Return the functions of the kernels that ``planner`` chooses.
+    """Return softmax, log_softmax and ``unsupported`` for the kernels that ``planner`` chooses.
 
-    ``limit`` says why there is no plan for a length of row.
+    ``limit`` is the reason that ``unsupported`` gives if the planner has no plan for a row length.
     """
     softmax, log_softmax = (
         launches(planner, log=log)(functools.partial(run, planner, log=log))
@@ -161,7 +166,7 @@ def functions(planner: Planner, limit: str = TOO_LONG) -> ForwardFunctions:
 
     def unsupported(x: torch.Tensor) -> str | None:
         """Return None, or why this kernel cannot run x."""
-        # a limit is said without a GPU, too: then an H200's
+        # without a GPU the limits are those of an H200
         gpu = gpu_info(x.device) if x.is_cuda else GPUS["sm_90"]
         plans = planner(problem_of(x, False, gpu))
         if not plans:
@@ -174,7 +179,7 @@ def functions(planner: Planner, limit: str = TOO_LONG) -> ForwardFunctions:
     return ForwardFunctions(softmax, log_softmax, unsupported)
 
 
-@functools.cache  # one planner for each config, because launches are cached by it
+@functools.cache  # one planner object per config, because it is part of the key of a launch
 def configured_kernel(plan: Callable, config: str) -> ConfiguredKernel:
     """Return the functions of the kernels that ``plan(problem, config)`` chooses."""
     planner = functools.partial(plan, config=config)
@@ -182,7 +187,7 @@ def configured_kernel(plan: Callable, config: str) -> ConfiguredKernel:
 
 
 def why_no_gpu(x: torch.Tensor, needed: tuple[int, int] = MIN_CAPABILITY) -> str | None:
-    """Return None, or a sentence that says why x's device cannot run a CUDA C++ kernel."""
+    """Return why x's device cannot run a CUDA C++ kernel, as a sentence, or None if it can."""
     if not x.is_cuda:
         return f"x is on the device {x.device}; an NVIDIA GPU and its driver are needed"
     capability = torch.cuda.get_device_capability(x.device)
@@ -205,12 +210,12 @@ def gpu_info(device: torch.device | int) -> GpuProperties:
 
 
 def cached_launches() -> list[LoadedLaunch]:
-    """Return the launches that are cached, at most MAX_CACHED."""
+    """Return the cached launches, MAX_CACHED at most."""
     return list(_loaded.values())
 
 
 def _prepare(key: Key) -> LoadedLaunch:
-    """Compile, load and cache the launch of a key. Raises as ``run``."""
+    """Compile, load and cache the launch of a key. Raises what ``run`` raises."""
     device = key.device
     if key.dtype not in TYPES:
         raise ValueError(f"x is {key.dtype}; allowed: {', '.join(map(str, TYPES))}")
@@ -223,7 +228,7 @@ def _prepare(key: Key) -> LoadedLaunch:
     loaded = [(_load(plan, device), plan) for plan in plans]
     kernel, plan = loaded[0]
     if len(loaded) > 1:
-        # The largest block that costs no resident block: more threads for as many rows.
+        # the largest block size that does not lower the number of resident blocks
         occupancy = _resident(kernel, plan)
         kernel, plan = [candidate for candidate in loaded if _resident(*candidate) == occupancy][-1]
     launch = submitter(int(kernel.handle), plan, _blocks(plan, kernel, device), device)
@@ -234,13 +239,13 @@ def _prepare(key: Key) -> LoadedLaunch:
 
 
 def _resident(kernel: Kernel, plan: LaunchPlan) -> int:
-    """Return how many blocks a multiprocessor holds at once."""
+    """Return how many blocks are resident on a multiprocessor at once."""
     occupancy = kernel.occupancy
     return occupancy.max_active_blocks_per_multiprocessor(plan.threads, plan.shared_bytes)
 
 
 def _load(plan: LaunchPlan, device: int) -> Kernel:
-    """Return the plan's kernel, allowed all shared memory and the cluster that it asks for."""
+    """Return the plan's kernel, permitted the shared memory and the cluster that it asks for."""
     large = plan.cluster > PORTABLE_CLUSTER
     return _kernel(plan.source, plan.kernel, device, plan.shared_bytes > 0, large)
 
@@ -253,7 +258,7 @@ def _kernel(source: Path, name: str, device: int, shared: bool, large_cluster: b
     binary = build_once(source, name, f"sm_{major}{minor}")
     with outside_a_capture():
         kernel = binary.get_kernel(name)
-        if shared:  # more than 48 KiB must be allowed
+        if shared:  # more than 48 KiB needs an explicit permission
             limit = gpu_info(device).max_shared_per_block - kernel.attributes.shared_size_bytes
             _set(kernel, device, "MAX_DYNAMIC_SHARED_SIZE_BYTES", limit)
         if large_cluster:
@@ -267,9 +272,9 @@ def _set(kernel: Kernel, device: int, name: str, value: int) -> None:
 
 
 def _blocks(plan: LaunchPlan, kernel: Kernel, device: int) -> int:
-    """Return the blocks of a launch, or its clusters if the kernel has clusters.
+    """Return the number of blocks to launch, or of clusters if the kernel has clusters.
 
-    Raises ValueError if the blocks that share a row are not resident at once.
+    Raises ValueError if the blocks that share a row cannot all be resident at once.
     """
     if not plan.row_blocks and plan.waves is None:
         return plan.blocks

@@ -1,4 +1,4 @@
-"""Compile CUDA C++ by NVRTC through NVIDIA's cuda-core, without a GPU or a driver."""
+"""Compile CUDA C++ with NVRTC, through NVIDIA's cuda-core; needs neither a GPU nor a driver."""
 
 import functools
 import importlib.metadata
@@ -17,10 +17,10 @@ from .sources import expanded, shown_name
 def build(
     source: Path, kernels: tuple[str, ...], arch: str, log: TextIO | None = None
 ) -> ObjectCode:
-    """Return a binary of these kernels of ``source`` for ``arch``, such as "sm_90".
+    """Return a cubin with these template instances of ``source`` for ``arch``, such as "sm_90".
 
     ``log`` receives the compiler's warnings. Raises cuda-core's NVRTCError, which quotes the
-    compiler.
+    compiler's messages.
     """
     program = Program(expanded(source), code_type="c++", options=_options(source, arch))
     return program.compile("cubin", name_expressions=kernels, logs=log)
@@ -29,8 +29,8 @@ def build(
 def build_once(source: Path, kernel: str, arch: str) -> ObjectCode:
     """Return the binary of one kernel, from the user's cache if it is there.
 
-    NVRTC's version, the options, the source and its headers are part of its key. Without a cache,
-    such as in a read-only home, every process builds the kernel again.
+    The key covers NVRTC's version, the options, the source and its headers. Without a usable cache,
+    as in a read-only home, every process compiles the kernel itself.
     """
     key = make_program_cache_key(
         code=expanded(source),
@@ -51,8 +51,8 @@ def build_once(source: Path, kernel: str, arch: str) -> ObjectCode:
 def build_for(planner: Planner, x: torch.Tensor, log: bool, arch: str) -> list[str]:
     """Compile all kernels that a call on x (M, N) may launch on a GPU of ``arch``.
 
-    Returns their C++ names: none if the algorithm or the architecture does not take x. Raises as
-    ``build``, and KeyError for an architecture that is not in GPUS.
+    Returns their C++ names: none if the algorithm or the architecture does not support x. Raises
+    what ``build`` raises, and KeyError for an architecture that is not in GPUS.
     """
     problem = problem_of(x, log, GPUS[arch])
     plans = [plan for plan in planner(problem) if plan.min_capability <= problem.gpu.capability]
@@ -66,13 +66,13 @@ def _options(source: Path, arch: str) -> ProgramOptions:
         name=shown_name(source),
         arch=arch,
         std="c++17",
-        device_as_default_execution_space=True,  # lambdas need it
+        device_as_default_execution_space=True,  # so that lambdas are device functions
     )
 
 
 @functools.cache
 def _nvrtc_version() -> bytes:
-    """Return the version of NVRTC's package, whose patch level is not part of cuda-core's key."""
+    """Return the full version of NVRTC's package; cuda-core's key lacks the patch level."""
     try:
         return importlib.metadata.version("nvidia-cuda-nvrtc").encode()
     except importlib.metadata.PackageNotFoundError:

@@ -1,4 +1,8 @@
-"""Describe what a planner gets, a problem and a GPU, and what it returns, a launch plan."""
+"""Define planners: functions from a Problem (a shape on a GPU) to the LaunchPlan of a kernel.
+
+A planner picks the instance of a C++ template and the grid for one shape. It needs no GPU, so it
+can also be asked about GPUs that are not there.
+"""
 
 import functools
 from collections.abc import Callable
@@ -11,19 +15,19 @@ from ..contract import CLUSTER_CAPABILITY, MIN_CAPABILITY, VEC_BYTES, max_cluste
 from ..contract import WARP as WARP  # planners import it from here
 from ..tensors import DTYPES
 
-# C++ types, which types.cuh defines.
+# C++ element types, which types.cuh defines, by torch's dtype.
 TYPES = dict(zip(DTYPES, ("float", "Half", "BFloat16"), strict=True))
-EPILOGUES = "Softmax", "LogSoftmax"  # C++ types of epilogue.cuh.
+EPILOGUES = "Softmax", "LogSoftmax"  # C++ types of epilogue.cuh
 
-PORTABLE_CLUSTER = 8  # blocks of a cluster that every GPU with clusters can place
+PORTABLE_CLUSTER = 8  # blocks per cluster that every GPU with clusters supports
 
 
 class GpuProperties(NamedTuple):
-    """Hold the properties of a GPU that decide which kernel runs."""
+    """Hold the properties of a GPU that determine which kernel runs."""
 
-    name: str  # torch's and NVML's
+    name: str  # as torch and NVML report it
     capability: tuple[int, int]
-    max_shared_per_block: int  # bytes of shared memory that a block may have
+    max_shared_per_block: int  # bytes of shared memory per block, at most
     sm_count: int  # multiprocessors
 
     @property
@@ -31,7 +35,7 @@ class GpuProperties(NamedTuple):
         return max_cluster_blocks(self.capability[0])
 
 
-# The GPUs that kernels are compiled for on a machine without one.
+# GPUs for which kernels are compiled on a machine without a GPU, by architecture.
 # Source: CUDA C++ Programming Guide, NVIDIA's white papers.
 GPUS = {
     "sm_80": GpuProperties("NVIDIA A100", (8, 0), 163 * 1024, 108),
@@ -41,37 +45,37 @@ GPUS = {
 
 
 class Problem(NamedTuple):
-    """Hold what decides which kernel runs; addresses and strides count only through ``pack``.
+    """Hold what determines which kernel runs; addresses and strides matter only through ``pack``.
 
-    All matrices have ``dtype``, except where a call reads 16 bits and writes float32, or a backward
-    reads float32 and writes 16 bits. Then ``dtype`` is float32, by which the row is tiled, and
+    Usually all matrices have ``dtype``. If a forward reads 16 bits and writes float32, or a
+    backward reads float32 and writes 16 bits, ``dtype`` is float32, by which the row is tiled, and
     ``narrow`` is the 16-bit type.
     """
 
     dtype: torch.dtype
     rows: int
     cols: int
-    pack: int  # elements that one instruction may move: 8, 4, 2 or 1, at most 16 bytes
+    pack: int  # elements per load or store that alignment permits: 8, 4, 2 or 1, up to 16 bytes
     log: bool  # log_softmax instead of softmax
     gpu: GpuProperties
     narrow: torch.dtype | None = None  # the dtype of a forward's x, or of a backward's dx
 
 
 class LaunchPlan(NamedTuple):
-    """Name a kernel to compile, and say how to launch it."""
+    """Name the kernel to compile, and describe its launch."""
 
     source: Path  # a .cu file
     kernel: str  # C++ name of the template's instance
     threads: int  # per block
-    blocks: int  # that the rows fill
-    shared_bytes: int = 0  # dynamic shared memory of a block
-    # Kernels that stride over rows launch at most what fills the GPU with threads `waves` times.
+    blocks: int  # as many as the rows fill; clusters, if `cluster` is not 1
+    shared_bytes: int = 0  # dynamic shared memory per block
+    # For kernels that stride over rows: at most so many times the blocks that fill the GPU.
     waves: int | None = None
-    cluster: int = 1  # blocks of a cluster; `blocks` then counts clusters
-    # Blocks that share a row through a GridWorkspace. All blocks of the launch, a multiple of
-    # these, are resident at once.
+    cluster: int = 1  # blocks per cluster
+    # Blocks that share a row through a GridWorkspace and wait for each other. The launch has a
+    # multiple of them, all resident at once.
     row_blocks: int = 0
-    uses_workspace: bool = False  # blocks share a row through one, and none waits for another
+    uses_workspace: bool = False  # blocks share a row through one, but do not wait for each other
     extra_args: tuple[int, ...] = ()  # arguments after those that every kernel has
 
     @property
@@ -79,8 +83,8 @@ class LaunchPlan(NamedTuple):
         return CLUSTER_CAPABILITY if self.cluster > 1 or self.row_blocks else MIN_CAPABILITY
 
 
-# Maps a problem to the kernels that may serve it, in ascending block sizes; to none if the
-# algorithm does not take it.
+# A planner returns the plans that may serve a problem, in ascending order of block size; () if its
+# algorithm does not support the problem.
 Planner = Callable[[Problem], tuple[LaunchPlan, ...]]
 
 
@@ -97,26 +101,26 @@ def next_power_of_2(n: int) -> int:
 def widest_pack(itemsize: int, addresses: int, counts: int) -> int:
     """Return how many elements of ``itemsize`` bytes one load or store may move: 8, 4, 2 or 1.
 
-    ``addresses`` is the bitwise or of all addresses, in bytes. ``counts`` is the bitwise or of all
-    row strides and the row's length, in elements. All must be multiples of the pack.
+    All addresses, row strides and the row's length must be multiples of it. ``addresses`` is the
+    bitwise or of the addresses, in bytes; ``counts`` that of strides and length, in elements.
     """
     elements = (addresses // itemsize) | counts
     return min(elements & -elements, VEC_BYTES // itemsize)
 
 
 def scale_alignment(address: int, narrow: int, wide: int) -> int:
-    """Return an address whose elements of ``wide`` bytes are as aligned as narrow ones at this."""
+    """Return an address that is to ``wide``-byte elements as ``address`` is to ``narrow`` ones."""
     return address * (wide // narrow)
 
 
 def problem_of(x: torch.Tensor, log: bool, gpu: GpuProperties) -> Problem:
-    """Return the problem of x (M, N), with an output of x's alignment."""
+    """Return the problem of x (M, N), for an output of the same alignment."""
     rows, cols = x.shape
     pack = widest_pack(x.element_size(), x.data_ptr(), x.stride(0) | cols)
     return Problem(x.dtype, rows, cols, pack, log, gpu)
 
 
-@functools.lru_cache(maxsize=1024)  # It serves new shapes of loaded kernels.
+@functools.lru_cache(maxsize=1024)  # for new shapes of kernels that are loaded already
 def instantiate(template: str, *arguments: str | int | bool) -> str:
     """Return the C++ name of a template's instance, e.g. "f<float, 4, true>"."""
     texts = (str(a).lower() if isinstance(a, bool) else str(a) for a in arguments)
@@ -126,10 +130,10 @@ def instantiate(template: str, *arguments: str | int | bool) -> str:
 def instantiate_for(
     template: str, problem: Problem, *arguments: int | bool, epilogues: tuple[str, str] = EPILOGUES
 ) -> str:
-    """Return an instance's C++ name.
+    """Return the C++ name of a template's instance for a problem.
 
-    Its first arguments are the element type and the epilogue. The last is the narrow type, which
-    only templates that convert have.
+    Its arguments are the element type, the epilogue, ``arguments`` and, if the problem converts
+    between dtypes, the narrow type.
     """
     narrow = () if problem.narrow is None else (TYPES[problem.narrow],)
     return instantiate(template, TYPES[problem.dtype], epilogues[problem.log], *arguments, *narrow)

@@ -1,4 +1,4 @@
-"""Read a CUDA source together with the headers of the project that it includes."""
+"""Read a CUDA source together with the project's headers that it includes."""
 
 import re
 from pathlib import Path
@@ -8,18 +8,17 @@ _INCLUDE_LINE = re.compile(r'\s*#\s*include\s*"(.+)"')
 
 
 def expanded(source: Path) -> str:
-    """Return the text of a CUDA source in which each quoted header stands in place of its #include.
+    """Return the text of a CUDA source with its quoted headers inlined, each once.
 
-    A header is looked for beside the file that includes it, beside ``source``, and in INCLUDE, and
-    is inserted once. A header that is in none of them stays an #include.
-    NVRTC then opens no file, so neither the folder's name nor the locale matters. #line directives
-    keep the names and the line numbers of the compiler's messages.
+    A header is looked for beside the file that includes it, beside ``source``, and in INCLUDE; if
+    none has it, its #include stays. NVRTC then opens no file, so neither the folder's name nor the
+    locale matters. #line directives keep file names and line numbers right in its messages.
     """
     return "\n".join(_lines(source, (source.parent, INCLUDE), set()))
 
 
 def shown_name(path: Path) -> str:
-    """Return a file's name as the compiler prints it: in ASCII, whatever the locale."""
+    """Return a file's name as the compiler shall print it: in ASCII, whatever the locale."""
     return path.name.encode("ascii", "replace").decode().replace("\\", "?").replace('"', "?")
 
 

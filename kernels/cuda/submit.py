@@ -1,9 +1,8 @@
-"""Launch a loaded kernel by one call of the CUDA driver.
+"""Launch a loaded kernel with a single call of the CUDA driver, ``cuLaunchKernelEx``.
 
-``cuLaunchKernelEx`` reads its arguments from memory. That memory is laid out once, and a call
-writes only what changes. Host, beside the driver's own time: 0.7 µs where three arguments change,
-0.9 µs where all may, 0.3 µs of either in ctypes (measured on a CPU, with a C function that does
-nothing in the driver's place).
+The driver reads the launch and its arguments from memory, which is laid out once; a call rewrites
+only what changes. Host time besides the driver's own: 0.7 µs if three arguments change, 0.9 µs if
+all may, of which ctypes takes 0.3 µs (measured on a CPU, with an empty C function as the driver).
 """
 
 import ctypes
@@ -23,16 +22,16 @@ NO_CONTEXT = int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT)
 COOPERATIVE = int(driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
 CLUSTER = int(driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
 
-# Layouts of cuda.h. CUlaunchConfig: the grid, a block, bytes of shared memory, the stream, the
-# attributes' address and their number. CUlaunchAttribute: its id and a value of up to 64 bytes.
+# Memory layouts, as in cuda.h. CUlaunchConfig: grid, block, bytes of shared memory, stream, address
+# and number of the attributes. CUlaunchAttribute: its id and a value of up to 64 bytes.
 CONFIG = struct.Struct("7I4xQQI4x")
 ATTRIBUTE = struct.Struct("I4x3I52x")
-# A call writes the end of a CUlaunchConfig, from the stream on, and the arguments that follow it.
+# What a call rewrites: the CUlaunchConfig from the stream on, and the arguments that follow it.
 STREAM_AT = struct.calcsize("7I4x")
 PACK_BOUND = struct.Struct("3Q3q").pack_into
 
-# Triton and torch's own compiler get the stream in this way, too. It takes 0.1 µs, where
-# torch.cuda.current_stream() builds an object in 4 µs (measured on an H200 machine).
+# Triton and torch's own compiler also get the stream in this way. It takes 0.1 µs, while
+# torch.cuda.current_stream() takes 4 µs to build an object (measured on an H200's host).
 _raw_stream = getattr(
     torch._C,
     "_cuda_getCurrentRawStream",
@@ -42,15 +41,15 @@ _raw_stream = getattr(
 
 @functools.cache
 def _driver_launch() -> Callable[..., int]:
-    """Return the driver's ``cuLaunchKernelEx``, which releases Python's lock.
+    """Return the driver's ``cuLaunchKernelEx``, a ctypes function that releases the GIL.
 
-    Without argument types, ctypes passes what ``byref`` and ``from_param`` made as it is; a
-    conversion of four integers would take 0.1 µs more.
+    It declares no argument types, so ctypes passes on what ``byref`` and ``from_param`` return;
+    converting four integers would take 0.1 µs more.
     """
     return ctypes.CDLL("libcuda.so.1").cuLaunchKernelEx
 
 
-@functools.cache  # this also keeps the memory
+@functools.cache  # which also keeps the memory alive
 def _attributes(cluster: int, cooperative: bool) -> ctypes.Array:
     """Return the launch attributes of a kernel."""
     asked = [(CLUSTER, cluster, 1, 1)] * (cluster > 1) + [(COOPERATIVE, 1, 0, 0)] * cooperative
@@ -61,13 +60,13 @@ def _attributes(cluster: int, cooperative: bool) -> ctypes.Array:
 def submitter(kernel: int, plan: LaunchPlan, blocks: int, device: int) -> Callable[..., None]:
     """Return ``launch(*arguments)``, which launches a kernel on the device's current stream.
 
-    ``kernel`` is the driver's handle, and ``blocks`` counts clusters if the kernel has clusters.
-    Every call gives the arguments before ``plan.extra_args``, and the device is the current one. A
-    call writes to memory that no other call has at that time, so threads need no lock. It raises
+    ``kernel`` is the driver's handle; ``blocks`` counts clusters if the kernel has clusters. A call
+    passes the kernel's arguments up to ``plan.extra_args``; ``device`` must be the current one.
+    Each call writes to memory that no concurrent call uses, so threads need no lock. It raises
     RuntimeError with the driver's error name.
 
-    ``launch.bind(*rest)`` returns ``launch(a, b, c)``, which takes less time, for the many calls
-    whose arguments from the fourth on are ``rest``.
+    ``launch.bind(*rest)`` returns a faster ``launch(a, b, c)``, for repeated calls with the same
+    arguments from the fourth on.
     """
     driver_launch, handle = _driver_launch(), ctypes.c_void_p.from_param(kernel)
     cooperative, extra = plan.row_blocks > 0, plan.extra_args
@@ -78,10 +77,10 @@ def submitter(kernel: int, plan: LaunchPlan, blocks: int, device: int) -> Callab
     config = (*sizes, 0, attributes_at, attribute_count)
 
     def allocate(arguments: tuple[int, ...]) -> tuple:
-        """Return memory for a launch, laid out, and what the driver gets.
+        """Return memory laid out for a launch, and pointers into it for the driver.
 
-        It begins with a CUlaunchConfig. The arguments follow, 8 bytes each, then their addresses.
-        The kernel reads as many bytes of an argument as its type has; the first is the lowest.
+        A CUlaunchConfig comes first, then the arguments, 8 bytes each, then their addresses. The
+        kernel reads as many bytes of an argument as its type has, from the lowest one on.
         """
         count = len(arguments)
         end = CONFIG.size + 8 * count
@@ -93,7 +92,7 @@ def submitter(kernel: int, plan: LaunchPlan, blocks: int, device: int) -> Callab
         return memory, ctypes.byref(memory), ctypes.byref(memory, end)
 
     def recover(error: int, config_at: object, pointers_at: object) -> None:
-        """Launch again in a thread that never used the GPU; raise for any other error."""
+        """Launch again if this thread had not used the GPU yet; raise for any other error."""
         if error == NO_CONTEXT:
             Device(device).set_current()
             error = driver_launch(config_at, handle, pointers_at, None)
@@ -110,17 +109,17 @@ def submitter(kernel: int, plan: LaunchPlan, blocks: int, device: int) -> Callab
         arguments += extra
         try:
             memory, config_at, pointers_at = taken = unused.pop()
-        except IndexError:  # all is in use
+        except IndexError:  # other threads are using all of it
             memory, config_at, pointers_at = taken = allocate(arguments)
             pack = struct.Struct(f"3Q{len(arguments)}q").pack_into
         begin = memory, STREAM_AT, stream, attributes_at, attribute_count
-        pack(*(begin + arguments))  # arguments beside a starred tuple would build a list
+        pack(*(begin + arguments))  # `pack(*begin, *arguments)` would build a list first
         if error := driver_launch(config_at, handle, pointers_at, None):
             recover(error, config_at, pointers_at)
         unused.append(taken)
 
     def bind(*values: int) -> Callable[[int, int, int], None]:
-        if needs_workspace:  # its workspace follows from the stream
+        if needs_workspace:  # the workspace depends on the stream of each call
             return lambda a, b, c: launch(a, b, c, *values)
         arguments = (0, 0, 0, *values, *extra)
         unused = []
