@@ -1,31 +1,31 @@
-"""Define what every kernel relies on: dtypes, the limits of GPUs, and the name of a config.
+"""Define what every kernel relies on: dtypes, limits of GPUs, and the names of configs.
 
-This module imports no torch, so that a sweep can be planned on a machine without it.
+This module does not import torch, so that a sweep can be planned on a machine without it.
 """
 
-DTYPES = {"float32": 4, "float16": 2, "bfloat16": 2}  # torch's name -> bytes of an element
+DTYPES = {"float32": 4, "float16": 2, "bfloat16": 2}  # torch's name -> bytes per element
 
 # Compute capabilities: CUDA C++ Programming Guide, "Compute Capabilities".
-MIN_CAPABILITY = (8, 0)  # bfloat16; Triton supports no older one
+MIN_CAPABILITY = (8, 0)  # bfloat16; Triton supports nothing older
 CLUSTER_CAPABILITY = (9, 0)  # thread block clusters and bulk copies (TMA)
 
-CONFIG_MARK = "__"  # Mark in a variant's name, between its file's stem and a config
+CONFIG_MARK = "__"  # separates the file's stem from the config in a variant's name
 
-WARP = 32  # threads of a warp; kWarp in types.cuh
-VEC_BYTES = 16  # widest load or store
-LONGEST_ROW = 2**30  # elements: kernels round up to whole tiles, and count these in 32 bits
-MAX_CACHED_BYTES = 16 * 2**20  # largest output whose lines L2 keeps like any others
-MAX_BLOCKS = 2**31 - 1  # blocks of a launch in x, at most
+WARP = 32  # threads per warp; kWarp in types.cuh
+VEC_BYTES = 16  # bytes of the widest load or store
+LONGEST_ROW = 2**30  # elements; kernels round up to whole tiles and count those in 32 bits
+MAX_CACHED_BYTES = 16 * 2**20  # larger outputs are stored with the hint to leave L2 first
+MAX_BLOCKS = 2**31 - 1  # thread blocks in the x dimension of a grid, at most
 
 
 def split_config(name: str) -> tuple[str, str]:
-    """Return (stem of the file, config) of a variant's name; the config is "" if it has none."""
+    """Return (the file's stem, the config) of a variant's name; the config is "" if it has none."""
     stem, _, config = name.partition(CONFIG_MARK)
     return stem, config
 
 
 def max_cluster_blocks(major: int) -> int:
-    """Return the most blocks of a cluster on GPUs of this major compute capability.
+    """Return the largest cluster size, in blocks, on GPUs of this major compute capability.
 
     Source: CUDA C++ Programming Guide, "Thread Block Clusters".
     """

@@ -1,7 +1,7 @@
-"""Let other libraries call this one for log-probabilities of tokens and entropies.
+"""Make other libraries call this one for token log-probabilities and entropies.
 
-``trl()``, ``verl()``, ``sglang()`` and ``vllm()`` replace the functions that compute these, in
-every module of the library that uses them. They return an object with ``undo()``, usable as a
+``trl()``, ``verl()``, ``sglang()`` and ``vllm()`` replace the functions that compute these in every
+module of that library that has imported them. They return an object with ``undo()``, usable as a
 context manager.
 """
 
@@ -19,7 +19,7 @@ from .dropin.logits.rows import as_rows, values
 from .dropin.overlapping import Overlapping
 from .logits import RowTensors
 
-# Who asks for our functions, and the pairs (theirs, ours): by the module that defines theirs.
+# Active integrations, and the pairs (their function, ours), by the module that defines theirs.
 _active: defaultdict[str, list["Integration"]] = defaultdict(list)
 _pairs: dict[str, list[tuple[Callable, Callable]]] = {}
 
@@ -27,9 +27,9 @@ _pairs: dict[str, list[tuple[Callable, Callable]]] = {}
 class Integration(Overlapping):
     """Keep functions of a library replaced until ``undo()``, or the end of the ``with`` statement.
 
-    ``replacements``: those of the module ``home``, by name. A module that imported one of them has
-    it replaced, too. Raises ImportError if the library is not installed, and AttributeError, which
-    names the version, if it lacks one of the functions.
+    ``replacements`` maps names in the module ``home`` to our functions. Modules of the library that
+    imported one of them get ours, too. Raises ImportError if the library is not installed, and
+    AttributeError, which names its version, if it lacks one of the functions.
     """
 
     def __init__(self, home: str, replacements: dict[str, Callable]):
@@ -44,7 +44,7 @@ class Integration(Overlapping):
         pairs = _pairs.pop(self._home, None)
         if pairs and not self._active:
             self._exchange([(ours, theirs) for theirs, ours in pairs])
-        elif self._active:  # also in modules that were imported since
+        elif self._active:  # applied again, for modules that were imported since
             _pairs[self._home] = pairs = pairs or self._new_pairs()
             self._exchange(pairs)
 
@@ -66,7 +66,7 @@ class Integration(Overlapping):
     def _exchange(self, pairs: list[tuple[Callable, Callable]]) -> None:
         new_by_id = {id(old): new for old, new in pairs}
         for name, module in [*sys.modules.items()]:
-            # None in place of a module forbids its import
+            # an entry may be None instead of a module, which forbids its import
             if name.partition(".")[0] != self._library or not isinstance(module, ModuleType):
                 continue
             for key, value in [*vars(module).items()]:

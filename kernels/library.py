@@ -1,13 +1,13 @@
 """Compute softmax and log-softmax of torch tensors on NVIDIA GPUs.
 
-``softmax(input, dim, dtype=None)`` and ``log_softmax`` have torch's signatures: any tensor,
-differentiable, computed by the fastest kernels here. ``replace_torch()`` puts them behind torch's
-own functions. ``token_log_probs``, ``logsumexp`` and ``cross_entropy`` read rows of logits once,
-and write no matrix but the gradient; ``integrate`` lets TRL, verl, SGLang and vLLM call
-them. ``sampling_softmax`` has FlashInfer's arguments.
+``softmax(input, dim, dtype=None)`` and ``log_softmax`` have torch's signatures; they take any
+tensor, are differentiable, and run the fastest kernels of this project. ``replace_torch()`` makes
+torch's own functions run them. ``token_log_probs``, ``logsumexp`` and ``cross_entropy`` read rows
+of logits once and write no matrix except the gradient; ``integrate`` makes TRL, verl, SGLang and
+vLLM call them. ``sampling_softmax`` has FlashInfer's arguments.
 
-This file is ``__init__.py`` of the package ``softmax_bench``, which pip installs. Importing it does
-not import torch; the first use of a name does.
+This file is the ``__init__.py`` of the package ``softmax_bench``, which pip installs. Importing it
+does not import torch; the first use of a name does.
 """
 
 import importlib

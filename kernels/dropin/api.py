@@ -7,10 +7,10 @@ A call takes one of three paths:
 - to torch, for everything that the kernels do not support: other devices, dtypes and tensor
   classes, and torch.func's derivatives. torch then gives the result or the error.
 
-Bytes: 2·M·N·itemsize if all rows have one stride and a row fits where the kernel keeps it. Any
-other tensor is made contiguous first, as torch does.
-Host: the direct way costs one allocation and one launch; see ``eligible``. Names are imported one
-by one where such a call reads them: each look-up in a module takes 0.03 µs.
+Bytes: 2·M·N·itemsize if the rows have a common stride and fit on chip. Any other tensor is made
+contiguous first, as torch does.
+Host: the direct path costs one allocation and one launch; see ``eligible``. The names that it reads
+are imported one by one, because each attribute look-up in a module takes 0.03 µs.
 """
 
 from collections.abc import Callable
@@ -45,7 +45,7 @@ TYPES_16 = (torch.float16, torch.bfloat16)
 def _public(declared: LibraryFunction) -> Callable[..., Tensor]:
     """Return the function with the name and the arguments of torch's own."""
     name = declared.name
-    # Kept here, because a user may put this module's functions in their places.
+    # looked up now, because a user may replace torch's functions with this module's later
     functions_of_torch = getattr(torch, name), getattr(torch.nn.functional, name)
 
     def function(
@@ -68,7 +68,7 @@ def _public(declared: LibraryFunction) -> Callable[..., Tensor]:
             return declared.operator(x, dim % x.dim(), dtype)
         if dim is None and _stacklevel is not None:  # only torch.nn.functional has a default for it
             return functions_of_torch[1](input, dim, _stacklevel + 1, dtype)
-        # an error quotes the keywords that were given
+        # only the keywords that were given, because torch's error messages quote them
         keywords = {"dtype": dtype, "out": out}
         keywords = {name: value for name, value in keywords.items() if value is not None}
         return functions_of_torch[0](input, dim, **keywords)
@@ -98,11 +98,11 @@ softmax, log_softmax = map(_public, FUNCTIONS)
 def sampling_softmax(
     logits: Tensor, temperature: float | Tensor | None = None, enable_pdl: bool | None = None
 ) -> Tensor:
-    """Return the probabilities of logits (M, V) / temperature, in float32, for sampling.
+    """Return softmax(logits / temperature) of logits (M, V), in float32, for sampling.
 
-    The arguments are those of ``flashinfer.sampling.softmax``: ``temperature`` is a number or a
-    tensor (M,), where 0 makes all finite logits of a row equally likely. ``enable_pdl`` has no
-    effect. Raises ValueError for a negative number.
+    The arguments are those of ``flashinfer.sampling.softmax``. ``temperature`` is a number or a
+    tensor (M,); 0 makes all finite logits of a row equally likely. ``enable_pdl`` has no effect.
+    Raises ValueError for a negative number.
     """
     if temperature is None:
         return softmax(logits, -1, dtype=FLOAT32)
@@ -139,7 +139,7 @@ def _with_temperature(
         temperature = _along(temperature, x, dim).to(wide)
     elif not temperature > 0:
         raise ValueError(f"temperature = {temperature}; a number above 0 is needed")
-    # torch's order: the cast, then the rest
+    # torch's order: first the cast to dtype, then everything else
     y = function(x.to(dtype).to(wide) / temperature, dim).to(dtype)
     if out is None:
         return y
@@ -151,9 +151,10 @@ def _with_temperature(
 
 
 def _along(temperature: Tensor, x: Tensor, dim: int) -> Tensor:
-    """Return a temperature for each row over ``dim``, so that x can be divided by it.
+    """Return a temperature tensor by which x can be divided, one value per row over ``dim``.
 
-    A tensor without a dimension holds for all rows. Raises ValueError for another shape.
+    ``temperature`` has x's shape without ``dim``, or no dimension, and then holds for all rows.
+    Raises ValueError for another shape.
     """
     if temperature.dim() == 0:
         return temperature.to(x.device)
@@ -167,9 +168,10 @@ def _along(temperature: Tensor, x: Tensor, dim: int) -> Tensor:
 def _direct(
     x: Tensor, dim: int, dtype: torch.dtype | None, declared: LibraryFunction
 ) -> Tensor | None:
-    """Return the result without torch's layers in between, or None if they are needed.
+    """Return the result without going through torch's dispatcher, or None if it must see the call.
 
-    It inlines ``bypasses_dispatcher`` and ``known_launch``, because calling them costs 0.2 µs.
+    ``bypasses_dispatcher`` and ``known_launch`` are inlined here, because calling them costs 0.2
+    µs.
     """
     if type(x) not in TYPES or transforms() or dispatch_modes() or tracing():
         return None
@@ -207,10 +209,10 @@ def _direct(
 
 
 def _cast(x: Tensor, dtype: torch.dtype | None) -> tuple[Tensor, torch.dtype | None]:
-    """Return what a kernel reads, and the dtype that it writes; None is that of the input.
+    """Return the tensor that a kernel reads, and the dtype that it writes; None: the tensor's own.
 
-    torch casts the input, then computes the softmax. Only a cast to float32 loses nothing, so only
-    then may a kernel read the input's dtype and write the other.
+    torch casts the input before it computes the softmax. A cast to float32 is exact, so a kernel
+    may read the uncast input and write float32; for any other dtype the cast comes first here, too.
     """
     if dtype is None and is_autocast_enabled("cuda"):
         dtype = FLOAT32
@@ -220,7 +222,7 @@ def _cast(x: Tensor, dtype: torch.dtype | None) -> tuple[Tensor, torch.dtype | N
 
 
 def _operator_takes(x: Tensor, dim: int, dtype: torch.dtype | None) -> bool:
-    """Return whether the operator serves the call; safe to trace by a compiler."""
+    """Return whether the custom operator serves the call; a compiler can trace this."""
     return (
         (type(x) in TYPES or isinstance(x, FAKE_TENSORS))
         and x.layout == torch.strided

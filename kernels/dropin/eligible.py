@@ -1,11 +1,12 @@
-"""Decide whether a kernel may compute a call, and whether torch's layers need to see it.
+"""Decide whether a kernel may compute a call, and whether torch's dispatcher must see it.
 
-``takes`` answers the first question for every caller. The second is about torch's dispatcher, which
-serves autograd, autocast, vmap, tracing and more. It costs a Python operator 11 µs of host time.
-``bypasses_dispatcher`` checks in 0.3 µs that none of it applies (both measured with torch 2.13).
-The caller checks autograd and autocast.
+``takes`` answers the first question for every caller. The second one is about host time: the
+dispatcher serves autograd, autocast, vmap, tracing and more, and adds 11 µs to an operator in
+Python. ``bypasses_dispatcher`` checks in 0.3 µs that none of these applies, except for autograd and
+autocast, which its callers check (both times were measured with torch 2.13).
 
-Where a version of torch lacks one of the private names below, calls take the dispatcher's way.
+Some checks need private names of torch. If a version of torch lacks one, every call goes through
+the dispatcher.
 """
 
 import functools
@@ -19,7 +20,7 @@ from torch.autograd import forward_ad
 from ..contract import CLUSTER_CAPABILITY, MIN_CAPABILITY
 from ..tensors import DTYPES
 
-TYPES = (Tensor, torch.nn.Parameter)  # any other class may redefine softmax
+TYPES = (Tensor, torch.nn.Parameter)  # any other subclass may override softmax
 
 
 def torch_private(*paths: str) -> list:
@@ -30,7 +31,7 @@ def torch_private(*paths: str) -> list:
         return []
 
 
-FAKE_TENSORS = tuple(torch_private("_subclasses:FakeTensor"))  # a compiler's tensors without memory
+FAKE_TENSORS = tuple(torch_private("_subclasses:FakeTensor"))  # what compilers trace with
 _FOR_BYPASS = torch_private(
     "_C:_are_functorch_transforms_active",
     "_C:_len_torch_dispatch_stack",
@@ -38,7 +39,7 @@ _FOR_BYPASS = torch_private(
     "_C:_is_tracing",
     "autograd.forward_ad:_current_level",
 )
-# No call bypasses the dispatcher of a torch that cannot be asked: the operator then serves.
+# If a name is missing, each check returns True, so that no call bypasses the dispatcher.
 transforms, dispatch_modes, function_modes, tracing, _ = _FOR_BYPASS or [lambda: True] * 5
 _FOR_DEVICES = torch_private(
     "overrides:_get_current_function_mode_stack", "utils._device:DeviceContext"
@@ -52,7 +53,7 @@ _FOR_VMAP = torch_private(
 def constant(function):
     """Make compilers treat the result of ``function`` as a constant.
 
-    torch.compiler.assume_constant_result does the same, but imports the compiler for a second.
+    torch.compiler.assume_constant_result does the same, but takes a second to import the compiler.
     """
     function._dynamo_marked_constant = True
     return function
@@ -61,7 +62,7 @@ def constant(function):
 def cached_constant(function):
     """Cache a function, and make compilers treat its result as a constant.
 
-    A compiler would trace through functools.cache.
+    functools.cache alone is not enough: a compiler would trace through it.
     """
     cached = functools.cache(function)
 
@@ -76,7 +77,7 @@ def cached_constant(function):
 def takes(dim: object, dtype: object, *tensors: Tensor) -> bool:
     """Return whether a kernel may compute an operation over ``dim``, with a result in ``dtype``.
 
-    A compiler may trace it, so it asks for no size and no memory; a launch does.
+    Compilers trace this function, so it looks at neither sizes nor memory; a launch checks these.
     """
     rank = tensors[0].dim()
     if type(dim) is not int or not -rank <= dim < rank:
@@ -92,14 +93,14 @@ def on_usable_device(x: Tensor) -> bool:
 
 
 def has_capability(index: int, needed: tuple[int, int]) -> bool:
-    """Return whether a GPU is there and has a compute capability; a fake tensor's may not be."""
+    """Return whether a GPU has a compute capability; a fake tensor's GPU may not even exist."""
     exists = 0 <= index < torch.cuda.device_count()
     return exists and torch.cuda.get_device_capability(index) >= needed
 
 
 @cached_constant
 def runs_kernels(index: int) -> bool:
-    """Return whether the kernels run on a GPU, those in Triton at least."""
+    """Return whether at least the Triton kernels run on a GPU."""
     if not torch.version.cuda or importlib.util.find_spec("triton") is None:
         return False
     return has_capability(index, MIN_CAPABILITY)
@@ -116,7 +117,7 @@ def runs_cuda_kernels(index: int, needed: tuple[int, int] = CLUSTER_CAPABILITY) 
 
 
 def bypasses_dispatcher(x: Tensor) -> bool:
-    """Return whether x has torch's class and no transform, mode or trace needs to see the call."""
+    """Return whether x is a plain tensor and no transform, mode or trace needs to see the call."""
     if type(x) not in TYPES or transforms() or dispatch_modes() or tracing():
         return False
     if function_modes() and not only_default_devices():
@@ -125,9 +126,9 @@ def bypasses_dispatcher(x: Tensor) -> bool:
 
 
 def only_default_devices() -> bool:
-    """Return whether all modes for torch's functions are `torch.device(…)` in a `with` statement.
+    """Return whether all active modes are default devices, which only affect new tensors.
 
-    Such a mode, or ``torch.set_default_device``, changes new tensors alone.
+    ``with torch.device(…)`` and ``torch.set_default_device`` activate such a mode.
     """
     if not _FOR_DEVICES:
         return False
@@ -135,23 +136,23 @@ def only_default_devices() -> bool:
     return all(type(mode) is device_mode for mode in mode_stack())
 
 
-@constant  # a compiler guards on the transforms by itself
+@constant  # compilers guard on the transforms anyway
 def only_vmap() -> bool:
     """Return whether vmap is torch.func's only active transform; operators support no other."""
-    if not _FOR_VMAP:  # vmap cannot be told from the others
+    if not _FOR_VMAP:  # this torch cannot tell vmap from the others
         return not transforms()
     interpreters, vmap = _FOR_VMAP
     return all(transform.key() == vmap for transform in interpreters())
 
 
 def has_plain_storage(x: Tensor) -> bool:
-    """Return whether x's values lie in memory by its strides.
+    """Return whether x's values lie in memory according to its strides.
 
-    A sparse, nested, negated or empty tensor has torch's class, too.
+    Those of a sparse, nested, lazily negated or empty tensor do not, although its class is torch's.
     """
     if x.is_nested or x.layout is not torch.strided or x.is_neg():
         return False
     try:
         return x.data_ptr() != 0
-    except RuntimeError:  # torch stores a batch of torch.autograd.grad nowhere, for example
+    except RuntimeError:  # no storage, as in a batched torch.autograd.grad, for example
         return False

@@ -1,9 +1,10 @@
-"""Declare the library's functions: how each is computed, and its fallback in torch.
+"""Declare the library's functions: how each is computed, and what torch computes otherwise.
 
-The public function, the custom operators, the derivative, the rule for ``vmap``, the replacement of
-torch's operator and ``warm-up`` follow from an entry of FUNCTIONS.
-With g the gradient with respect to y, over one row: softmax has dx = y·(g - Σ g·y), log-softmax
-dx = g - exp(y)·Σ g. Bytes of a backward: reads g and y, writes dx: 3·M·N·itemsize.
+Everything else follows from an entry of FUNCTIONS: the public function, the custom operators, the
+derivative, the rule for ``vmap``, the replacement of torch's operator, and ``warm-up``.
+If g is the gradient with respect to the output y, then over one row softmax has
+dx = y·(g - Σ g·y), and log-softmax has dx = g - exp(y)·Σ g. A backward reads g and y and writes
+dx, so it moves 3·M·N·itemsize bytes.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,10 @@ from .library_function import LibraryFunction
 
 
 def _declare(name: str, log: bool, second: Callable) -> LibraryFunction:
-    """Return a function whose gradient needs its output alone."""
+    """Return a function whose gradient is computed from its output; ``second`` differentiates that.
+
+    ``second`` is the ``formula`` of the gradient's LibraryFunction.
+    """
     forward_of_torch = getattr(torch.ops.aten, f"_{name}")
     backward_of_torch = getattr(torch.ops.aten, f"_{name}_backward_data")
 
@@ -47,7 +51,8 @@ def _declare(name: str, log: bool, second: Callable) -> LibraryFunction:
 
 
 def _second_of_softmax(g: Tensor, y: Tensor, v: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    # torch's formulas: a difference of two large v or g would overflow before y makes it small
+    # Multiplied out like torch's: a difference of two large v or g could overflow before y, which
+    # is small, scales it.
     by_g = v * y - y * (v * y).sum(dim, keepdim=True)
     by_y = g * v - v * (g * y).sum(dim, keepdim=True) - g * (v * y).sum(dim, keepdim=True)
     return by_g, by_y

@@ -1,13 +1,13 @@
 """Compute a function over one dimension by the first route that works, and remember the launch.
 
-A tensor is (outer, n, inner), and the function is over n. Over the last dimension n is a row of a
-matrix, and inner is 1. Over another one n is a column, also where inner is 1, so that a column
-gives the same bits beside any number of others. Its kernel reads the tensor in place: transposing
-it to rows and back would move every byte three times.
+A tensor is viewed as (outer, n, inner), and the function is over n. If that is the last dimension,
+inner is 1 and the kernels see the rows of a matrix. Otherwise they see columns, even if inner
+happens to be 1, so that a column gives the same bits beside any number of others. Column kernels
+read the tensor in place: transposing it to rows and back would move every byte three times.
 
-Whatever fails on the way to a launch leaves the call to the next route: CUDA C++, then Triton, then
-torch. NVRTC may be missing, the driver too old, the cluster too large for a part of a GPU. The
-first failure of a route on a GPU is logged as a warning.
+The routes are CUDA C++, then Triton, then torch. If anything fails on the way to a launch, the next
+route takes the call: NVRTC may be missing, the driver too old, or a cluster too large for a MIG
+slice. The first failure of a route on a GPU is logged as a warning.
 """
 
 import contextlib
@@ -26,24 +26,24 @@ from ..contract import LONGEST_ROW, MAX_BLOCKS, VEC_BYTES
 from ..tensors import current_device
 from .eligible import has_plain_storage, takes, torch_private
 
-MAX_KNOWN = 4096  # launches that a function remembers, and failures that all remember
-# Rows, or columns beside each other, of a call. A kernel rounds them up to whole tiles in 32 bits.
+MAX_KNOWN = 4096  # launches kept per function, and failures kept in all
+# Rows, or adjacent columns, of a call, at most: kernels round them up to whole tiles in 32 bits.
 MAX_ROWS = MAX_BLOCKS - 32
 # Inductor's allocator takes 0.7 µs, torch.empty_like 1.9 µs (H100 machine).
 empty_cuda = next(iter(torch_private("_C._dynamo.guards:_empty_strided_cuda")), None)
 
 logger = logging.getLogger(__package__.partition(".")[0])
-_failed: set[tuple] = set()  # (function, language, what decides whether it can compute a call)
+_failed: set[tuple] = set()  # (function, language, *Call.failure_key())
 _warned: set[tuple] = set()  # (function, language, device)
 
 
 class Call(NamedTuple):
-    """Hold what a route gets: the output, and the inputs, all on the current device.
+    """Hold the arguments of a route: the output and the inputs, all on the current device.
 
-    The tensors have any rank: each view would cost the host 0.8 µs, so sizes are numbers. The first
-    input has ``stride`` elements from one row to the next, and adjacent columns; 0 repeats one row.
-    Of columns ``stride`` is None, and it is contiguous. The others and the output are contiguous;
-    each has its own dtype.
+    Tensors may have any rank; sizes are passed as numbers, because each view would cost the host
+    0.8 µs. ``stride`` is the first input's row stride in elements, 0 if one row is repeated; its
+    columns are adjacent. If the call is over columns, ``stride`` is None and the first input is
+    contiguous. The other inputs and the output are contiguous. Each tensor has its own dtype.
     """
 
     out: Tensor
@@ -58,22 +58,22 @@ class Call(NamedTuple):
         return self.out.get_device()
 
     def failure_key(self) -> tuple:
-        """Return what decides whether a route can compute a call: never the number of rows."""
+        """Return what determines whether a route works: the number of rows is not part of it."""
         dtypes = (tensor.dtype for tensor in (*self.inputs, self.out))
         return self.device, self.n, self.stride is None, *dtypes
 
 
-# ``repeater(allocate, again)`` returns what repeats a launch for inputs of the same sizes that are
-# contiguous and aligned: ``allocate()`` makes the output, and ``again(*inputs)`` computes it by any
-# route where the launch fails.
+# ``repeater(allocate, again)`` returns a function of the inputs that repeats a launch, for inputs
+# of the same sizes that are contiguous and aligned. It calls ``allocate()`` for the output, and
+# ``again(*inputs)``, which tries every route, if the launch fails.
 Repeater = Callable[[Callable[[], Tensor], Callable[..., Tensor]], Callable[..., Tensor]]
 
 
 class Route(NamedTuple):
     """Name one way to compute a function.
 
-    ``launch(call)`` writes the output and returns what can repeat it, or returns None for a call
-    that the route does not take.
+    ``launch(call)`` writes the output and returns a Repeater, or returns None if the route does not
+    support the call.
     """
 
     language: str
@@ -81,41 +81,42 @@ class Route(NamedTuple):
 
 
 class KnownLaunch(NamedTuple):
-    """Hold how a function is computed for one shape over one dimension, and no tensor."""
+    """Hold how a function is computed for one shape over one dimension; it holds no tensor."""
 
     repeat: Callable[..., Tensor]
-    gradient: tuple  # the function that gives the gradient, ``dim``, and the gradient's dtype
+    gradient: tuple  # (the gradient's LibraryFunction, ``dim``, the gradient's dtype)
 
 
 @dataclass(eq=False)
 class LibraryFunction:
     """Declare a function over one dimension of a tensor, or its gradient.
 
-    The first input may have any strides. A second input and the output have its shape.
-    ``torch_function(*inputs, dim, dtype)`` is torch's own way, in ``dtype`` or the first input's.
+    The first input may have any strides; a second input and the output have its shape.
+    ``torch_function(*inputs, dim, dtype)`` is torch's own implementation, with a result in
+    ``dtype`` or, for None, in the first input's.
     """
 
     name: str  # the operator is softmax_bench::NAME
     inputs: tuple[str, ...]
     routes: tuple[Route, ...]
     torch_function: Callable[..., Tensor]
-    may_narrow: bool  # the output may have fewer bits than the inputs
+    may_narrow: bool  # whether the output may have fewer bits than the inputs
     aten: str  # torch's operator, which ``replace_torch`` replaces
-    # The gradient with respect to the input, computed from g, the gradient with respect to the
-    # output, and from the output y.
+    # The function that computes the gradient with respect to the input, from g, the gradient with
+    # respect to the output, and the output y.
     gradient: "LibraryFunction | None" = None
-    # A gradient's own: ``formula(g, y, v, dim)`` returns the gradients of Σ v·dx with respect to g
-    # and y, by torch's functions.
+    # For a gradient: ``formula(g, y, v, dim)`` returns, by torch's functions, the gradients of
+    # Σ v·dx with respect to g and y.
     formula: Callable[..., tuple[Tensor, Tensor]] | None = None
     operator: Callable[..., Tensor] | None = None  # softmax_bench::NAME; ``operators`` sets it
-    # Contiguous, aligned inputs are known by shape and dtype of the first, dtype of the output
-    # (None: the same), device and dim, then by shape, dtype and device of the others.
+    # Launches for contiguous, aligned inputs. The key is the first input's shape and dtype, the
+    # output's dtype (None: the same), device and dim, then shape, dtype and device of other inputs.
     known_launches: dict[tuple, KnownLaunch] = field(default_factory=dict)
 
     def compute(self, *arguments) -> Tensor:
-        """Return the contiguous output for (*inputs, dim, dtype), by torch where no kernel can.
+        """Return the contiguous output for (*inputs, dim, dtype), by torch if no kernel can.
 
-        ``dim`` is 0 … rank-1, and the output has ``dtype``, or the first input's.
+        ``dim`` is 0 … rank-1. The output has ``dtype`` or, for None, the first input's.
         """
         *inputs, dim, dtype = arguments
         if launch := self.known_launch(dim, dtype, *inputs):
@@ -126,17 +127,18 @@ class LibraryFunction:
         return self.torch_function(*inputs, dim, dtype) if y is None else y
 
     def launch(self, dim: int, dtype: torch.dtype | None, *inputs: Tensor) -> Tensor | None:
-        """Compute what ``takes`` takes; return None where no kernel can."""
+        """Compute a call that ``takes`` accepts; return None if no kernel can."""
         launch = self.known_launch(dim, dtype, *inputs)
         return launch.repeat(*inputs) if launch else self.launch_new(dim, dtype, *inputs)
 
     def known_launch(
         self, dim: int, dtype: object, x: Tensor, y: Tensor | None = None
     ) -> KnownLaunch | None:
-        """Return the launch that was made for inputs like these, or None if they need another one.
+        """Return the launch remembered for inputs like these, or None if there is none.
 
-        Every gradient comes here, so one and two inputs are written out: a loop takes 0.1 µs more.
-        ``dim`` may be negative, and the arguments may be invalid: torch reports that later.
+        The code for one and for two inputs is written out, because a loop takes 0.1 µs more, for
+        every gradient. ``dim`` may be negative. Invalid arguments give None; torch reports them
+        later.
         """
         try:
             device = x.get_device()
@@ -153,12 +155,12 @@ class LibraryFunction:
                     return None
                 y_address = y.data_ptr()
                 address = address and y_address and address | y_address
-        except (RuntimeError, TypeError):  # x lies nowhere, or is nested or sparse; dtype is none
+        except (RuntimeError, TypeError):  # no storage, nested, sparse, or not a dtype at all
             return None
         return launch if address and address % VEC_BYTES == 0 else None
 
     def launch_new(self, dim: int, dtype: torch.dtype | None, *inputs: Tensor) -> Tensor | None:
-        """Compute ``launch`` where no launch is known."""
+        """Compute what ``launch`` computes, if no launch is remembered for such inputs."""
         x = inputs[0]
         shape, numel, device = x.shape, x.numel(), x.get_device()
         for tensor in inputs[1:]:
@@ -179,10 +181,10 @@ class LibraryFunction:
         return out if computed else None
 
     def _first_that_works(self, call: Call) -> tuple[bool, Repeater | None]:
-        """Let the first route compute that takes the call and does not fail.
+        """Compute the call by the first route that supports it and does not fail.
 
-        Returns whether one did, and what repeats it. That is None after an out-of-memory error: the
-        next call tries the first route again.
+        Returns whether there was one, and its Repeater; None in its place after an out-of-memory
+        error, so that the next call tries the first route again.
         """
         forgiven = False
         for index, (language, launch) in enumerate(self.routes):
@@ -199,11 +201,11 @@ class LibraryFunction:
     def _remember(
         self, inputs: tuple[Tensor, ...], out: Tensor, dim: int, repeater: Repeater
     ) -> None:
-        """Let ``known_launch`` find the launch for tensors like these, over ``dim``."""
+        """Remember the launch, so that ``known_launch`` finds it for inputs like these."""
         x, dtype = inputs[0], out.dtype
 
         def again(*inputs: Tensor) -> Tensor:
-            """Compute after a known launch failed, as in a context with fewer multiprocessors."""
+            """Compute after a remembered launch failed, as in a context with fewer SMs."""
             self.known_launches.clear()
             return self.compute(*inputs, dim, dtype)
 
@@ -219,14 +221,14 @@ class LibraryFunction:
 
 
 def has_failed(name: str, language: str, failure_key: Callable[[], tuple]) -> bool:
-    """Return whether a route has failed for calls with the same ``failure_key()``."""
+    """Return whether a route has failed before for calls with this ``failure_key()``."""
     return bool(_failed) and (name, language, *failure_key()) in _failed
 
 
 def note_failure(
     name: str, language: str, failure_key: tuple, successor: str, error: Exception
 ) -> bool:
-    """Remember and log that a route failed. Return whether memory was short: then forget it.
+    """Log that a route failed, and remember it, unless memory was short. Return whether it was.
 
     ``failure_key`` begins with the device and the length of a row.
     """
@@ -252,14 +254,14 @@ def on_device(device: int) -> contextlib.AbstractContextManager:
 
 
 def fits_index_range(numel: int, n: int) -> bool:
-    """Return whether the kernels count so many elements in rows of n."""
+    """Return whether the kernels' indices can count ``numel`` elements in rows of n."""
     return numel > 0 and n <= LONGEST_ROW and numel // n <= MAX_ROWS
 
 
 def new_output(x: Tensor, dtype: torch.dtype | None) -> Tensor:
     """Return a new contiguous tensor of x's shape, in ``dtype`` or x's.
 
-    A contiguous x may have other strides in dimensions of size 1, and torch's softmax drops them.
+    Like torch's softmax, it does not keep odd strides that x may have in dimensions of size 1.
     """
     return torch.empty_like(x, dtype=dtype or x.dtype, memory_format=torch.contiguous_format)
 
@@ -272,7 +274,7 @@ def _is_repeatable(x: Tensor) -> bool:
 
 
 def _allocator(x: Tensor) -> Callable[[], Tensor]:
-    """Return what allocates a tensor like x, a contiguous one, on the current device."""
+    """Return a function that allocates a tensor like x, which is contiguous, on this device."""
     sizes = tuple(x.shape), x.stride()
     if x.is_cuda and empty_cuda:
         return functools.partial(empty_cuda, *sizes, x.dtype)
@@ -280,10 +282,9 @@ def _allocator(x: Tensor) -> Callable[[], Tensor]:
 
 
 def _rows(x: Tensor, n: int, dim: int) -> tuple[Tensor, int | None]:
-    """Return x or a contiguous copy, and the stride of its rows; None for columns.
+    """Return x or a contiguous copy of it, and its row stride in elements; None for columns.
 
-    Rows may be non-contiguous, and a stride of 0 repeats one row. Columns are copied unless x is
-    contiguous.
+    Rows may have any common stride; 0 repeats one row. For columns a non-contiguous x is copied.
     """
     if dim < x.dim() - 1:
         return x.contiguous(), None
@@ -291,7 +292,7 @@ def _rows(x: Tensor, n: int, dim: int) -> tuple[Tensor, int | None]:
         return x, n
     try:
         matrix = x.view(-1, n)
-    except RuntimeError:  # its rows have several strides
+    except RuntimeError:  # the rows have no common stride
         pass
     else:
         if n == 1 or matrix.stride(1) == 1:

@@ -1,4 +1,7 @@
-"""Say what the drop-in does on this machine, and compile its kernels before they are needed."""
+"""Report what the drop-in does on this machine, and compile its kernels before they are needed.
+
+``info`` and ``warm_up`` are the commands ``python -m softmax_bench info`` and ``warm-up``.
+"""
 
 import importlib.metadata
 import importlib.util
@@ -15,12 +18,12 @@ from . import api, eligible
 from .functions import FUNCTIONS
 
 DISTRIBUTIONS = "softmax-bench", "torch", "triton", "cuda-core", "nvidia-cuda-nvrtc"
-STEPS = 8  # lengths are looked at in steps of at most 1 / STEPS of a length
-WARM_UP_ROWS = 1, 16, 17  # Triton compiles for 1, for multiples of 16, and for other numbers
+STEPS = 8  # row lengths are sampled in steps of at most a STEPS-th of the length
+WARM_UP_ROWS = 1, 16, 17  # Triton specialises on 1, on multiples of 16, and on other numbers
 
 
 def info() -> str:
-    """Return a text of several lines: versions, GPUs, the kernels that serve them, the cache."""
+    """Return a text of several lines: versions, GPUs and the kernels that serve them, the cache."""
     lines = [(name, _version(name)) for name in DISTRIBUTIONS]
     if why := why_none():
         lines += [("kernels", f"none: {why}; torch computes every call")]
@@ -42,17 +45,17 @@ def _version(package: str) -> str:
 
 
 def warm_up_rows(row_bytes: int) -> tuple[int, ...]:
-    """Return numbers of rows that together take every kernel of rows of so many bytes."""
-    # the last is of a large matrix, which takes other kernels of packed and of spread rows
+    """Return numbers of rows that together use every kernel for rows of this many bytes."""
+    # the last one is a large matrix, for which the packed and the spread kernels are others
     return *WARM_UP_ROWS, MAX_CACHED_BYTES // row_bytes + 1
 
 
 def warm_up(dtypes: Iterable[str], lengths: Iterable[int]) -> str:
-    """Call softmax, log_softmax and their backwards, of contiguous rows, on every usable GPU.
+    """Call softmax, log_softmax and their backwards once, on contiguous rows, on every usable GPU.
 
-    Return a summary. The functions of logits compile at their first call. ``dtypes`` are names such
-    as "float32"; ``lengths`` are columns. Raises RuntimeError where no GPU runs the kernels, and
-    torch's error for rows that its memory cannot hold.
+    Returns a summary. ``dtypes`` are names such as "float32"; ``lengths`` are row lengths. The
+    functions of logits are not included; they compile at their first call. Raises RuntimeError if
+    no GPU runs the kernels, and torch's error for rows that do not fit in its memory.
     """
     if why := why_none():
         raise RuntimeError(f"{why}; kernels are compiled where they run")
@@ -70,14 +73,14 @@ def warm_up(dtypes: Iterable[str], lengths: Iterable[int]) -> str:
 
 
 def _cache() -> str:
-    """Return the folder of the cache and its size, or why there is none."""
+    """Return the cache's folder and size, or why there is none."""
     if (folder := cache.folder()) is None:
         return "none, as this user has no home"
     return f"{folder}, {cache.size() / 1e6:.1f} MB"
 
 
 def why_none() -> str | None:
-    """Return None, or why no GPU here runs a kernel."""
+    """Return why no GPU here runs a kernel, or None if one does."""
     if not torch.version.cuda:
         return f"torch {torch.__version__} is built without CUDA"
     if not torch.cuda.is_available():
@@ -90,7 +93,7 @@ def why_none() -> str | None:
 
 
 def kernels_of(index: int) -> list[tuple[str, str]]:
-    """Return (dtype, "first N … last N kernel, …") of each dtype that a GPU's softmax takes."""
+    """Return (dtype, "first N … last N kernel, …") for each dtype that a GPU's softmax supports."""
     if not eligible.runs_kernels(index):
         return [("", "no kernel: its compute capability is too old; torch computes every call")]
     if not eligible.runs_cuda_kernels(index):
@@ -104,7 +107,7 @@ def kernels_of(index: int) -> list[tuple[str, str]]:
 
 
 def by_length(gpu) -> list[tuple[str, str]]:
-    """Return what ``kernels_of`` does for a GPU that is described by ``plan.GpuProperties``."""
+    """Return what ``kernels_of`` returns, for a GPU described by ``plan.GpuProperties``."""
     lines = []
     for dtype in DTYPES:
         pack = VEC_BYTES // dtype.itemsize
@@ -128,7 +131,7 @@ def _spans(gpu, dtype: torch.dtype, step: int) -> list[tuple[int, int, str]]:
         return plans[0].source.stem if plans else "torch"
 
     def changes(low: int, high: int) -> list[int]:
-        """Return each n after low, up to high, that has another kernel than the one before."""
+        """Return each n in low+1 … high whose kernel differs from that of n - 1, as sampled."""
         if kernel(low) == kernel(high) and high - low <= max(1, low // STEPS):
             return []
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""Keep something replaced for as long as one of several objects asks for it."""
+"""Keep a replacement in force for as long as at least one of several objects asks for it."""
 
 import abc
 import contextlib
@@ -8,8 +8,8 @@ import threading
 class Overlapping(contextlib.AbstractContextManager, abc.ABC):
     """Ask for a replacement until ``undo()``, or until the end of the ``with`` statement.
 
-    Several objects may ask for one replacement, in threads, and end in any order: it lasts until
-    none asks. An object may be used again, and in several ``with`` statements at a time.
+    Several objects, in several threads, may ask for the same replacement and end in any order; it
+    lasts until the last one ends. An object may be reused, also in nested ``with`` statements.
     """
 
     _lock = threading.RLock()
@@ -21,7 +21,7 @@ class Overlapping(contextlib.AbstractContextManager, abc.ABC):
     @property
     @abc.abstractmethod
     def _active(self) -> list:
-        """All objects that ask for the same."""
+        """All objects that ask for the same replacement."""
 
     @abc.abstractmethod
     def _apply(self) -> None:
@@ -35,11 +35,11 @@ class Overlapping(contextlib.AbstractContextManager, abc.ABC):
             try:
                 self._apply()
             except BaseException:
-                self.undo()  # nobody has the object, so nobody else could
+                self.undo()  # the constructor fails, so no caller could do it
                 raise
 
     def undo(self) -> None:
-        """Ask no longer; what nobody asks for any more is as it was before."""
+        """Stop asking. If nobody else asks either, the original is restored."""
         with self._lock:
             if self in self._active:
                 self._active.remove(self)

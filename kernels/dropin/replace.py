@@ -1,9 +1,10 @@
 """Let torch's own functions run this package's kernels: ``replace_torch``.
 
-torch computes softmax, log_softmax and logsumexp, whoever calls them, by five operators of its CUDA
-backend. ``torch.library`` registers this package for them, below autograd, autocast, torch.func and
-CUDA graphs, which therefore work as before. torch's kernels compute what these do not take.
-Host: torch asks Python at each call, which takes 2 µs (measured on a CPU with torch 2.13).
+Whoever calls them, torch's softmax, log_softmax and logsumexp end in five operators of its CUDA
+backend. ``torch.library`` lets this package override these. The override is below autograd,
+autocast, torch.func and CUDA graphs, which therefore work as before. Calls that the kernels here do
+not support go on to torch's.
+Host: torch calls into Python each time, which takes 2 µs (measured on a CPU with torch 2.13).
 """
 
 import functools
@@ -26,8 +27,8 @@ OPERATORS = [part.aten for function in FUNCTIONS for part in (function, function
 
 _active: list["Replacement"] = []
 _library: torch.library.Library | None = None
-_inductor_calls = False  # whether Inductor was told to call the kernels
-_decompositions: dict = {}  # removed from Inductor meanwhile
+_inductor_calls = False  # whether Inductor has been told to call the kernels
+_decompositions: dict = {}  # Inductor's entries, removed as long as it calls the kernels
 
 
 class Replacement(Overlapping):
@@ -46,12 +47,14 @@ class Replacement(Overlapping):
 def replace_torch(*, inductor: bool = False) -> Replacement:
     """Let torch.softmax, log_softmax, logsumexp and their callers run this package's kernels.
 
-    Return an object with ``undo()``, usable as a context manager. Tensors elsewhere, and machines
-    without an NVIDIA GPU, are unaffected.
-    torch.compile's Inductor writes its own code for softmax, and fuses it with what stands beside
-    it. ``inductor=True`` makes it call the kernels, too; compiled functions are compiled again.
-    Raises RuntimeError if torch is older than 2.9, where a replaced kernel cannot be called. Raises
-    RuntimeError for ``inductor=True`` if this version of Inductor has no known decompositions.
+    Returns an object with ``undo()``, usable as a context manager. Tensors on other devices, and
+    machines without an NVIDIA GPU, are unaffected.
+
+    torch.compile's Inductor generates its own code for softmax and fuses it with neighbouring
+    operations. ``inductor=True`` makes it call the kernels, too, and recompiles compiled functions.
+
+    Raises RuntimeError if torch is older than 2.9, in which an overridden kernel cannot be called,
+    and for ``inductor=True`` if this version of Inductor lacks the decompositions to remove.
     """
     if not hasattr(torch.library, "get_kernel"):
         raise RuntimeError(f"torch {torch.__version__} is too old; replace_torch needs torch 2.9")
@@ -64,10 +67,10 @@ replace_torch.__module__ = __package__.partition(".")[0]  # the public name
 
 
 def _apply() -> None:
-    """Register, or stop registering, what the active replacements ask for."""
+    """Register or unregister the overrides, as the active replacements ask."""
     global _library, _inductor_calls
     if not _active:
-        _library = None  # torch forgets what an object registered when the object goes
+        _library = None  # torch drops the registrations together with the object
     elif _library is None and (torch.version.cuda or BACKEND != "CUDA"):
         _library = _register()
     inductor = any(replacement.inductor for replacement in _active)
@@ -78,7 +81,7 @@ def _apply() -> None:
 
 def _register() -> torch.library.Library:
     library = torch.library.Library("aten", "IMPL")
-    with warnings.catch_warnings():  # torch says that the kernels were there already
+    with warnings.catch_warnings():  # torch warns that it has kernels for these operators already
         warnings.filterwarnings("ignore", "(?s).*Overriding a previously registered kernel")
         for function in FUNCTIONS:
             for operation, ours in ((function, _forward), (function.gradient, _backward)):
@@ -92,7 +95,7 @@ def _register() -> torch.library.Library:
 
 
 def _logsumexp(fallback: Callable, keys, x: Tensor, dim: list[int], keepdim: bool = False):
-    """Compute ``aten::logsumexp`` of rows; its backward stays torch's own."""
+    """Compute ``aten::logsumexp`` over rows; the backward stays torch's own."""
     is_last = len(dim) == 1 and x.dim() > 0 and dim[0] in (-1, x.dim() - 1)
     if not (is_last and x.shape[-1] and rows.takes(x)):
         return fallback(keys, x, dim, keepdim)
@@ -114,7 +117,7 @@ def _forward(
 
 
 def _backward(op: LibraryFunction, fallback: Callable, keys, g: Tensor, y: Tensor, dim: int, dtype):
-    """Compute the backward of either; ``dtype`` is that of the input."""
+    """Compute the backward of either; ``dtype`` is the dtype of the forward's input."""
     narrowed = y.dtype is torch.float32 and dtype is torch.float16
     dx = None
     if dtype is y.dtype or narrowed:
@@ -126,11 +129,11 @@ def _backward(op: LibraryFunction, fallback: Callable, keys, g: Tensor, y: Tenso
 
 
 def _of_inductor() -> list:
-    """Return Inductor's decompositions, what makes it read them again, and what declares a call.
+    """Return Inductor's decompositions, the reset of their cache, and ``make_fallback``.
 
-    The list is empty if this version of Inductor lacks one of them.
+    Returns [] if this version of Inductor lacks one of them.
     """
-    # Only here, because the import of Inductor takes seconds.
+    # imported on demand, because importing Inductor takes seconds
     return torch_private(
         "_inductor.decomposition:decompositions",
         "_inductor.decomposition:fast_random_decomps.cache_clear",
@@ -147,14 +150,14 @@ def _tell_inductor(to_call: bool) -> None:
             (name, decompositions.pop(name)) for name in operators & {*decompositions}
         )
         for operator in _decompositions:
-            # else Inductor does so itself, and raises where the environment has CI
+            # left undone, Inductor does this itself, but raises if the environment has CI set
             declare_call(operator, warn=False)
     else:
         decompositions.update(_decompositions)
         _decompositions.clear()
     read_again()
-    # torch keeps what it compiled before this change: reset() empties its cache in memory, and
-    # another tag passes over its cache on disk.
+    # What torch compiled before this change must not be reused: reset() empties its cache in
+    # memory, and a different tag makes it ignore its cache on disk.
     torch.compiler.reset()
     tag = torch.compiler.config.cache_key_tag.removesuffix(__name__)
     torch.compiler.config.cache_key_tag = tag + __name__ * to_call

@@ -1,16 +1,15 @@
-"""Launch softmax, log-softmax and their gradients: in CUDA C++, or in Triton.
+"""Define the routes of softmax, log-softmax and their gradients: CUDA C++ first, then Triton.
 
-Forward: ``frontier`` takes all rows where the GPU can run it. A 16-bit row with a float32 output
-gives the same bits as if it had been cast to float32 first. ``frontier_triton`` takes all rows
-elsewhere, and ``triton_inner_dim`` all columns. The choice depends on n, the dimension and the
-dtypes, never on outer, inner or an address: a row gives the same bits in any batch and anywhere,
-and so does a column, beside any number of others.
-Backward: ``cuda_backward`` takes rows longer than MIN_BYTES where the GPU can run it and g has y's
+Forward: ``frontier`` takes all rows if the GPU can run it, else ``frontier_triton``. A 16-bit row
+with a float32 output gives the same bits as if it had been cast to float32 first. Columns are for
+``triton_inner_dim``.
+Backward: ``cuda_backward`` takes rows longer than MIN_BYTES if the GPU can run it and g has y's
 dtype, as it has under autocast, too. ``triton_backward`` takes all other rows, and
-``triton_inner_dim`` all columns. ``data/recorded/h200/softmax_backward.csv`` has both over the
-length of a row on an H200.
+``triton_inner_dim`` all columns. ``data/recorded/h200/softmax_backward.csv`` compares the two over
+the length of a row on an H200.
 
-``forward(log)`` and ``backward(log)`` are the routes; ``log``: log-softmax instead of softmax.
+The choice depends on n, the dimension and the dtypes, and never on outer, inner or an address. So a
+row or a column gives the same bits in any batch and anywhere in memory.
 """
 
 import functools
@@ -24,18 +23,18 @@ from ..contract import VEC_BYTES
 from .eligible import runs_cuda_kernels
 from .library_function import Call, Repeater, Route, logger
 
-# Bytes of a row, at most, that Triton's backward takes, by whether they are a multiple of a vector.
-# If so, CUDA C++ takes up to 0.4 µs more on an H100 (1024x1024 in bfloat16; large ones are within
-# 1 %), but its launch 34 µs less of the host. If not, Triton loads element by element. On an H100
-# it is 6 % faster at 514 bytes in 16 bits, and 1 to 2 % slower from 1020 bytes on, in 32 bits from
-# 508.
+# Largest row in bytes for Triton's backward, by whether a row is a whole number of vectors. If it
+# is, CUDA C++ takes up to 0.4 µs longer on an H100 (at 1024x1024 in bfloat16; large matrices are
+# within 1 %), but 34 µs less of host time per launch. If it is not, Triton loads element by
+# element. On an H100 it is then 6 % faster at 514 bytes in 16 bits, and 1 to 2 % slower from 1020
+# bytes on, or from 508 bytes in 32 bits.
 MIN_BYTES = {True: 2**11 - 1, False: 768}
-# Triton compiles another instance for addresses and strides that are multiples of this number.
+# Triton compiles a separate instance for addresses and strides that are multiples of this.
 TRITON_ALIGNMENT = 16
 
 
 def forward(log: bool) -> tuple[Route, ...]:
-    """Return the routes of softmax or log-softmax."""
+    """Return the routes of softmax or, with ``log``, log-softmax."""
     return (
         Route("CUDA C++", functools.partial(cuda_forward, log)),
         Route("Triton", functools.partial(triton_forward, log)),
@@ -43,7 +42,7 @@ def forward(log: bool) -> tuple[Route, ...]:
 
 
 def backward(log: bool) -> tuple[Route, ...]:
-    """Return the routes of a gradient, of inputs g and y."""
+    """Return the routes of the gradient of softmax or log-softmax, whose inputs are g and y."""
     return (
         Route("CUDA C++", functools.partial(cuda_backward, log)),
         Route("Triton", functools.partial(triton_backward, log)),
@@ -62,7 +61,7 @@ def cuda_forward(log: bool, call: Call) -> Repeater | None:
         bound = launch.bind(n, outer, n)
 
         def repeat(x: Tensor) -> Tensor:
-            """Return what ``launch`` does, in a third of the host's time: all is decided."""
+            """Repeat the launch in a third of its host time: nothing is left to decide."""
             out = allocate()
             try:
                 bound(out.data_ptr(), x.data_ptr(), n)
@@ -140,7 +139,7 @@ def triton_backward(log: bool, call: Call) -> Repeater:
 
 
 def _repeater(launch: Callable[..., object]) -> Repeater:
-    """Return what repeats ``launch(out, *inputs)``."""
+    """Return a Repeater of ``launch(out, *inputs)``."""
 
     def repeater(allocate: Callable, again: Callable) -> Callable:
         def repeat(*inputs: Tensor) -> Tensor:
@@ -157,10 +156,10 @@ def _repeater(launch: Callable[..., object]) -> Repeater:
 
 
 def _as_contiguous_rows(x: Tensor, outer: int, n: int, stride: int) -> tuple[Tensor, int]:
-    """Return x and its stride, or those of a copy, aligned as contiguous rows of n are.
+    """Return x and its row stride, or a copy and its, aligned like contiguous rows of length n.
 
-    Triton compiles another instance for each alignment, which adds the elements of a row in another
-    order. All rows of n must give the same bits.
+    Triton compiles a separate instance for each alignment, and it may add the elements of a row in
+    another order. But all rows of the same length must give the same bits.
     """
     stride = n if outer == 1 else stride
     aligned = x.data_ptr() % TRITON_ALIGNMENT == 0 and stride % TRITON_ALIGNMENT == 0
@@ -170,10 +169,10 @@ def _as_contiguous_rows(x: Tensor, outer: int, n: int, stride: int) -> tuple[Ten
 
 
 def _aligned_output(out: Tensor, n: int) -> Tensor:
-    """Return ``out``, whose rows of n are contiguous, or an aligned tensor to be copied to it.
+    """Return ``out``, which is contiguous, or an aligned tensor to be copied to it afterwards.
 
-    The reason is that of ``_as_contiguous_rows``. torch's allocator aligns every tensor, but a part
-    of one may begin anywhere.
+    The reason is that of ``_as_contiguous_rows``. torch's allocator aligns every tensor, but a view
+    may begin anywhere.
     """
     if n % TRITON_ALIGNMENT or out.data_ptr() % TRITON_ALIGNMENT == 0:
         return out
@@ -182,7 +181,7 @@ def _aligned_output(out: Tensor, n: int) -> Tensor:
 
 @functools.cache
 def cuda_kernels(device: int) -> SimpleNamespace | None:
-    """Return the launches of ``frontier`` and ``cuda_backward``; None where they cannot run."""
+    """Return the launches of ``frontier`` and ``cuda_backward``; None if they cannot run here."""
     if not runs_cuda_kernels(device):
         return None
     try:
@@ -198,7 +197,7 @@ def cuda_kernels(device: int) -> SimpleNamespace | None:
 
 @functools.cache
 def triton_kernels() -> SimpleNamespace:
-    """Return the modules with kernels in Triton, imported where they are needed."""
+    """Return the modules with kernels in Triton, which are imported only when needed."""
     from ..frontier import frontier_triton
     from ..frontier.backward import triton_backward
     from . import triton_inner_dim

@@ -1,11 +1,12 @@
-"""Spread columns over programs, for ``triton_inner_dim``: which elements, which launch, what order.
+"""Divide columns among Triton programs, for ``triton_inner_dim``.
 
-A contiguous tensor is (outer, n, inner). A program takes adjacent columns of inner. If that would
-leave many of its lanes without work, it takes them from the sequence of all outer · inner columns.
-Columns of up to ONE_TILE_ROWS are one tile. Longer ones are cut into chunks of at least CHUNK rows,
-and these into tiles of LANE_ROWS. The state of every chunk is computed by itself, and the states
-meet in a workspace, unless there is but one. One launch does all of it where there are programs
-enough; else each chunk has its own program, and a second launch writes the outputs.
+A contiguous tensor is (outer, n, inner), and a column has n elements. A program takes adjacent
+columns of inner; if that would leave many of its lanes idle, it takes adjacent ones of all
+outer · inner columns instead. Columns of up to ONE_TILE_ROWS rows are one tile. Longer ones are cut
+into chunks of at least CHUNK rows, and these into tiles of LANE_ROWS rows. Each chunk has a state
+of its own; if there are several, they go through a workspace in global memory. With enough programs
+one launch does everything. Otherwise each chunk gets its own program, and a second launch merges
+the states and writes the outputs.
 """
 
 import torch
@@ -13,27 +14,27 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-# These four decide in which order a column is summed, so they depend on nothing but n.
-ONE_TILE_ROWS = 256  # rows, at most, that are read once
-LANE_ROWS = 128  # rows of a tile of longer columns: each row has its own state
-CHUNK = 2**12  # rows, at least, of a state
+# These four determine the order in which a column is summed, so they may depend on n alone.
+ONE_TILE_ROWS = 256  # longest column that is one tile and is read only once
+LANE_ROWS = 128  # rows per tile of a longer column; each row has a running state
+CHUNK = 2**12  # rows per chunk, at least
 MAX_CHUNKS = 256
 
-# The others decide time only.
-COLUMNS = 32  # adjacent columns of a program: a warp's load, 128 bytes of float32
-MIN_TILE = 2**9  # elements of a program, at least: short columns are taken together
-MAX_COLUMNS = 128  # columns of a program, at most
-WASTE = 1.4  # lanes for each column, at most, of programs that end where inner does
-MIN_COLUMNS = {4: 8, 2: 16}  # Columns of a tile by itemsize: a sector of 32 bytes.
-ENOUGH_PROGRAMS = 264  # two for each multiprocessor of an H100: below, programs become smaller
-ELEMENTS_PER_WARP = 512  # 16 in each thread
-# Warps by itemsize, at most: float32 takes more registers, and 16 warps fewer each.
+# The others only affect speed.
+COLUMNS = 32  # adjacent columns per program: one warp's load, 128 bytes of float32
+MIN_TILE = 2**9  # elements per program, at least; programs take several short columns
+MAX_COLUMNS = 128  # columns per program, at most
+WASTE = 1.4  # lanes per column, at most, before programs go on beyond the end of inner
+MIN_COLUMNS = {4: 8, 2: 16}  # columns per tile, by itemsize: a sector of 32 bytes
+ENOUGH_PROGRAMS = 264  # two per multiprocessor of an H100; with fewer, programs become smaller
+ELEMENTS_PER_WARP = 512  # 16 per thread
+# Warps, at most, by itemsize. float32 takes more registers, and with 16 warps each has fewer.
 MAX_WARPS = {4: 16, 2: 8}
-THREAD_BYTES = 2**6  # that a thread of long columns loads before it computes
-MAX_UNROLL = 8  # tiles of a column that are loaded together, at most
-VECTOR = 16  # elements: Triton loads vectors where sizes and addresses are multiples of it
+THREAD_BYTES = 2**6  # bytes that a thread loads of long columns before it computes
+MAX_UNROLL = 8  # tiles of a column, at most, whose loads are issued together
+VECTOR = 16  # Triton vectorises loads if sizes and addresses are multiples of so many elements
 
-# The part of the work on long columns that a launch does.
+# What a launch does for long columns: everything, or one of its two halves.
 ALL, STATES, OUTPUTS = tl.constexpr(0), tl.constexpr(1), tl.constexpr(2)
 
 
@@ -41,10 +42,11 @@ ALL, STATES, OUTPUTS = tl.constexpr(0), tl.constexpr(1), tl.constexpr(2)
 def columns_of(n, n_inner, n_columns, COLS: tl.constexpr, CROSS: tl.constexpr, ALIGN: tl.constexpr):
     """Return this program's columns, their offsets in the first row, and which of them exist.
 
-    Without CROSS they end where inner does. With it, CROSS columns are adjacent. Each multiple of
-    ALIGN begins as many columns, at an offset that is a multiple, too; these become vectors. If
-    ALIGN is 1, an end may divide them: CROSS then only says that adjacent lanes take columns rather
-    than rows, which Triton's versions decide in different ways.
+    If CROSS is 0, they end where inner does. Otherwise they may cross the end of inner, and CROSS
+    of them are adjacent in memory. If ALIGN is not 1, it equals CROSS, and each group of CROSS
+    columns begins at a multiple of it, so that Triton can load vectors. If ALIGN is 1, the end of
+    inner may split a group; CROSS then only makes adjacent lanes take columns rather than rows,
+    which versions of Triton would decide differently.
     """
     lanes = tl.arange(0, COLS)
     if CROSS == 0:
@@ -64,9 +66,9 @@ def columns_of(n, n_inner, n_columns, COLS: tl.constexpr, CROSS: tl.constexpr, A
 
 @triton.jit
 def tile_of(start, stop, first_row, inside, n_inner, ROWS: tl.constexpr):
-    """Return the offsets of ROWS rows from ``start`` on, and which elements before ``stop`` exist.
+    """Return the offsets of ROWS rows from ``start`` on, and the mask of those before ``stop``.
 
-    ``first_row`` and ``inside`` are the offsets and the mask of ``columns_of``.
+    ``first_row`` and ``inside`` are the offsets and the mask that ``columns_of`` returns.
     """
     rows = start + tl.arange(0, ROWS)[:, None]
     return first_row + rows.to(tl.int64) * n_inner, inside & (rows < stop)
@@ -74,20 +76,20 @@ def tile_of(start, stop, first_row, inside, n_inner, ROWS: tl.constexpr):
 
 @triton.jit
 def chunks_of(n_chunks, PART: tl.constexpr):
-    """Return the first of this program's chunks, and the one behind its last."""
+    """Return the range of this program's chunks: the first one, and one past the last."""
     index = tl.program_id(1)
     if PART == ALL:
-        return index, index + n_chunks  # counted from 0
+        return index, index + n_chunks  # index is 0
     if PART == OUTPUTS:
-        index = n_chunks - 1 - index  # the last chunks come first: caches still hold them
+        index = n_chunks - 1 - index  # the last chunks first, which the caches still hold
     return index, index + 1
 
 
 def launch(one_tile, chunked, tensors: tuple[Tensor, ...], sizes: tuple, log: bool, numbers: int):
-    """Launch one of two kernels for a tensor of ``sizes`` (outer, n, inner).
+    """Launch the kernel ``one_tile`` or ``chunked`` for a tensor of ``sizes`` (outer, n, inner).
 
-    ``tensors`` are the kernels' first arguments, the output first. ``numbers``: float32 numbers of
-    a chunk's state for each column.
+    ``tensors`` are the kernel's first arguments, the output first. ``numbers`` is how many float32
+    numbers a chunk's state has per column.
     """
     outer, n, inner = sizes
     n_columns, itemsize = outer * inner, tensors[0].element_size()
@@ -104,7 +106,7 @@ def launch(one_tile, chunked, tensors: tuple[Tensor, ...], sizes: tuple, log: bo
         "ALIGN": adjacent if crossing and inner % VECTOR == 0 else 1,
         "LOG": log,
         "num_warps": warps,
-        "enable_fp_fusion": False,  # all instances of a kernel give the same bits
+        "enable_fp_fusion": False,  # so that all instances of a kernel give the same bits
     }
     programs = triton.cdiv(n_columns, cols) if crossing else outer * triton.cdiv(inner, cols)
     if n <= ONE_TILE_ROWS:
@@ -124,16 +126,16 @@ def launch(one_tile, chunked, tensors: tuple[Tensor, ...], sizes: tuple, log: bo
 
 
 def _columns(rows: int, outer: int, inner: int, chunks: int, itemsize: int) -> tuple[int, bool]:
-    """Return the columns of a program, and whether they cross the ends of inner."""
+    """Return the columns per program, and whether they cross the ends of inner."""
     cols = min(COLUMNS, triton.next_power_of_2(inner))
     if itemsize == 2 and inner > COLUMNS >= rows:
-        cols *= 2  # 128 bytes, too
+        cols *= 2  # 128 bytes again
     cols = max(cols, min(MIN_TILE // rows, MAX_COLUMNS, triton.next_power_of_2(outer * inner)))
     if outer * inner > 2**30:
-        cols = min(cols, COLUMNS)  # the last program counts its columns in 32 bits, too
+        cols = min(cols, COLUMNS)  # so that column numbers of the last program fit in 32 bits
     while cols > MIN_COLUMNS[itemsize] and outer * inner * chunks < cols * ENOUGH_PROGRAMS:
         cols //= 2
     lanes = triton.cdiv(inner, cols) * cols
-    # A short row of columns lies beside the next one, so lanes without a column cost no bytes.
+    # With a short inner, consecutive rows are adjacent in memory, so idle lanes waste no bytes.
     crossing = cols >= 2 * inner or (inner >= VECTOR and lanes > WASTE * inner)
     return cols, crossing and outer > 1

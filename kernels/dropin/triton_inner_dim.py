@@ -1,17 +1,17 @@
 """Compute softmax, log-softmax and their backwards over a dimension that is not the last.
 
-Idea: a contiguous tensor is (outer, n, inner), and the softmax is over n. A program takes some
-adjacent columns of inner, so its loads are coalesced. Short columns stay in its registers, and are
-read once. Longer ones are read twice, with an online normaliser in every lane; the second pass
-begins at the end, which the caches still hold. ``triton_columns`` says what "short" is.
-Bits: n and the dtypes decide the order of every sum. How many columns lie beside each other, their
-address and the number of warps do not: ``tree_sum`` adds lanes in one order.
-Bytes: 2·itemsize for each element forward and 3·itemsize backward. Columns that do not fit in
-registers take up to 3·itemsize and 5·itemsize.
-Limits: a short inner makes loads short. It is no variant, because the pipeline's operations are
-over the adjacent elements of a row, and this reads columns.
+Idea: a contiguous tensor is (outer, n, inner), and the softmax is over n. A program takes adjacent
+columns of inner, so its loads are coalesced. Columns that are short (``triton_columns``) stay in
+registers and are read once. Longer ones are read twice, with an online softmax in every lane; the
+second pass starts at the end of the columns, which the caches still hold.
+Bits: n and the dtypes alone determine the order of every sum. Neighbouring columns, addresses and
+the number of warps do not, because ``tree_sum`` always adds lanes in the same order.
+Bytes: 2·itemsize per element forward and 3·itemsize backward; up to 3·itemsize and 5·itemsize for
+columns that do not fit in registers.
+Limits: a short inner makes loads short. This is no variant of the benchmark, whose operations are
+over the adjacent elements of a row.
 Source: Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018), here with one
-exp for each element; the formulas of ``triton_backward``.
+exp per element; the formulas of ``triton_backward``.
 """
 
 import triton
@@ -30,22 +30,22 @@ from ..triton_math import (
 )
 from .triton_columns import ALL, OUTPUTS, STATES, chunks_of, columns_of, launch, tile_of
 
-# The state of some elements of a column is their maximum, and the sum of exp(x - maximum) without
-# the maximum's own 1. So the logarithm of a sum near 1 keeps its digits.
+# A state of some elements of a column is their maximum and the remainder: the sum of
+# exp(x - maximum) minus the maximum's own 1. So log(1 + remainder) keeps its digits if it is small.
 
 
 @triton.jit
 def merge(maximum, remainder, ROWS: tl.constexpr, COLS: tl.constexpr, EXACT: tl.constexpr):
-    """Return the state (1, COLS) of ROWS states of each column. That of no element is (-inf, 0).
+    """Merge the ROWS states of each column into one (1, COLS). An empty state is (-inf, 0).
 
-    EXACT keeps the digits of a small rest.
+    EXACT keeps the digits of a small remainder.
     """
     merged = tl.max(maximum, axis=0)[None, :]
     is_top = maximum == merged
     scale = tl.where(is_top, 1.0, fast_exp(maximum - merged))
     sums = tl.fma(remainder, scale, scale)
     if EXACT:
-        tops = tl.sum(is_top.to(tl.float32), axis=0)[None, :]  # exact in any order
+        tops = tl.sum(is_top.to(tl.float32), axis=0)[None, :]  # integers, exact in any order
         remainder = tree_sum(tl.where(is_top, remainder, sums), ROWS, COLS) + (tops - 1.0)
     else:
         remainder = tree_sum(sums, ROWS, COLS) - 1.0
@@ -95,10 +95,11 @@ def divided(numerator, total, dtype: tl.constexpr):
 
 @triton.jit
 def normaliser(maximum, remainder, LOG: tl.constexpr, dtype: tl.constexpr):
-    """Return what ``output_of`` needs of a column's state: two numbers.
+    """Return the two numbers of a column that ``output_of`` needs.
 
-    They are the maximum and the sum of exp(x - maximum), for 16 bits its negative log2, or two
-    parts of log Σ exp(x). After an infinite maximum there is no softmax, but NaN, as torch has it.
+    For softmax they are the maximum and the sum of exp(x - maximum), or in 16 bits its negative
+    log2. For log-softmax they are log Σ exp(x) in two parts. An infinite maximum gives NaN, as in
+    torch.
     """
     remainder += maximum - maximum
     if not LOG:
@@ -112,14 +113,14 @@ def normaliser(maximum, remainder, LOG: tl.constexpr, dtype: tl.constexpr):
 
 @triton.jit
 def output_of(x, first, second, LOG: tl.constexpr, dtype: tl.constexpr):
-    """Return the output from x and ``normaliser``."""
+    """Return the output for x, from the two numbers of ``normaliser``."""
     if not LOG and dtype != tl.float32:
         return tl.exp2(tl.fma(x - first, LOG2E, second))
     if not LOG:
         return divided(exp_below(x, first, dtype), second, dtype)
     y = x - first
     if dtype == tl.float32:
-        # This makes good the rounding of y where |x| <= |first|. It is NaN where x is -inf.
+        # corrects the rounding of y if |x| <= |first|; NaN, and ignored, if x is -inf
         lost = (x - (y + first)) - second
         y += tl.where(lost > -1.0, lost, 0.0)
     return y
@@ -131,7 +132,7 @@ def softmax_fwd_kernel_inner(
     ROWS: tl.constexpr, COLS: tl.constexpr, CROSS: tl.constexpr, ALIGN: tl.constexpr,
     LOG: tl.constexpr,
 ):  # fmt: skip
-    """Columns of at most ROWS elements."""
+    """Softmax of columns of at most ROWS elements, which are read once."""
     dtype: tl.constexpr = out_ptr.dtype.element_ty
     _, first_row, inside = columns_of(n, n_inner, n_columns, COLS, CROSS, ALIGN)
     offsets, mask = tile_of(0, n, first_row, inside, n_inner, ROWS)
@@ -154,7 +155,7 @@ def softmax_fwd_kernel_inner_chunks(
     CHUNKS: tl.constexpr, LOG: tl.constexpr, PART: tl.constexpr,
     UNROLL: tl.constexpr,
 ):  # fmt: skip
-    """Columns of any number of elements; CHUNKS is n_chunks rounded up to a power of two."""
+    """Softmax of longer columns; CHUNKS is n_chunks rounded up to a power of two."""
     dtype: tl.constexpr = out_ptr.dtype.element_ty
     cols, first_row, inside = columns_of(n, n_inner, n_columns, COLS, CROSS, ALIGN)
     EXACT: tl.constexpr = LOG and dtype == tl.float32
@@ -177,14 +178,14 @@ def softmax_fwd_kernel_inner_chunks(
                 tl.store(rests_ptr + state_offsets, remainder, mask=inside)
         if PART != STATES:
             if PART == ALL:
-                tl.debug_barrier()  # other threads stored states
+                tl.debug_barrier()  # other threads of the program have stored the states
             state_offsets, state_mask = tile_of(0, n_chunks, cols, inside, n_columns, CHUNKS)
             maxima = tl.load(states_ptr + state_offsets, mask=state_mask, other=float("-inf"))
             rests = tl.load(rests_ptr + state_offsets, mask=state_mask, other=0.0)
             maximum, remainder = merge(maxima, rests, CHUNKS, COLS, EXACT)
     if PART != STATES:
         first, second = normaliser(maximum, remainder, LOG, dtype)
-        TILE: tl.constexpr = ROWS * UNROLL  # a store would keep the next load waiting
+        TILE: tl.constexpr = ROWS * UNROLL  # large, because a store holds up the next load
         start = begin * chunk
         stop = tl.minimum(n, end * chunk)
         n_tiles = tl.cdiv(stop - start, TILE)
@@ -197,7 +198,7 @@ def softmax_fwd_kernel_inner_chunks(
 
 @triton.jit
 def load_both(g_ptr, y_ptr, offsets, mask):
-    """Return elements of g and y in float32; the compiler drops a load that is not used."""
+    """Return elements of g and y in float32; the compiler removes a load that is not used."""
     g = tl.load(g_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
     return g, tl.load(y_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
 
@@ -222,7 +223,7 @@ def softmax_bwd_kernel_inner(
     ROWS: tl.constexpr, COLS: tl.constexpr, CROSS: tl.constexpr, ALIGN: tl.constexpr,
     LOG: tl.constexpr,
 ):  # fmt: skip
-    """Columns of at most ROWS elements."""
+    """Backward of columns of at most ROWS elements, which are read once."""
     dtype: tl.constexpr = dx_ptr.dtype.element_ty
     _, first_row, inside = columns_of(n, n_inner, n_columns, COLS, CROSS, ALIGN)
     offsets, mask = tile_of(0, n, first_row, inside, n_inner, ROWS)
@@ -238,7 +239,7 @@ def softmax_bwd_kernel_inner_chunks(
     CHUNKS: tl.constexpr, LOG: tl.constexpr, PART: tl.constexpr,
     UNROLL: tl.constexpr,
 ):  # fmt: skip
-    """Columns of any number of elements; CHUNKS is n_chunks rounded up to a power of two."""
+    """Backward of longer columns; CHUNKS is n_chunks rounded up to a power of two."""
     dtype: tl.constexpr = dx_ptr.dtype.element_ty
     cols, first_row, inside = columns_of(n, n_inner, n_columns, COLS, CROSS, ALIGN)
     begin, end = chunks_of(n_chunks, PART)
@@ -256,13 +257,13 @@ def softmax_bwd_kernel_inner_chunks(
                 tl.store(sums_ptr + sum_offsets, part, mask=inside)
         if PART != STATES:
             if PART == ALL:
-                tl.debug_barrier()  # other threads stored sums
+                tl.debug_barrier()  # other threads of the program have stored the sums
             sum_offsets, sum_mask = tile_of(0, n_chunks, cols, inside, n_columns, CHUNKS)
             total = tree_sum(
                 tl.load(sums_ptr + sum_offsets, mask=sum_mask, other=0.0), CHUNKS, COLS
             )
     if PART != STATES:
-        TILE: tl.constexpr = ROWS * UNROLL  # a store would keep the next load waiting
+        TILE: tl.constexpr = ROWS * UNROLL  # large, because a store holds up the next load
         start = begin * chunk
         stop = tl.minimum(n, end * chunk)
         n_tiles = tl.cdiv(stop - start, TILE)
@@ -274,9 +275,10 @@ def softmax_bwd_kernel_inner_chunks(
 
 
 def forward(out: Tensor, x: Tensor, sizes: tuple[int, int, int], log: bool) -> None:
-    """Write the (log-)softmax over n of x to ``out``; ``sizes`` are (outer, n, inner).
+    """Write the softmax of x over n, or with ``log`` the log-softmax, to ``out``.
 
-    Both are contiguous, on the current GPU, and have any rank and dtype.
+    ``sizes`` are (outer, n, inner). Both tensors are contiguous, on the current GPU, and may have
+    any rank and dtype.
     """
     kernels = softmax_fwd_kernel_inner, softmax_fwd_kernel_inner_chunks
     launch(*kernels, (out, x), sizes, log, numbers=2)
