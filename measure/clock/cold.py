@@ -1,10 +1,10 @@
 """Prove that a call's inputs are out of L2 when its turn comes, from the time of single loads.
 
-A load that misses L2 takes about twice as long as a hit. So after a rotation over all buffers,
-single loads from the next buffers show what the next call would have found in L2. The loads are at
-random places of the rotation, because a kernel's cache hints may keep lines of some buffers only.
-The same loads once more show how long a hit takes on this GPU. Compare the pointer chases of Wong
-et al., "Demystifying GPU Microarchitecture through Microbenchmarking" (ISPASS 2010).
+A load that misses L2 takes about twice as long as a hit. So single loads, timed just before a call
+would begin, show how much of its buffers the call would have found in L2. They are made at random
+places of the rotation, because a kernel's cache hints may keep the lines of some buffers only. The
+same loads, repeated, show how long a hit takes on this GPU. Compare the pointer chasing of Wong et
+al., "Demystifying GPU Microarchitecture through Microbenchmarking" (ISPASS 2010).
 """
 
 import random
@@ -20,17 +20,18 @@ if TYPE_CHECKING:
     from .graph import GraphClock
 
 LINE_BYTES = 128
-# Programs of one warp, fewer than the multiprocessors of any GPU, so that their loads do not queue
-# behind each other. At TURNS places these are 8192 loads, which take less than 20 µs a place. The
-# standard error of found_in_l2 is 0.3 % at MAX_FOUND.
+# PROGRAMS one-warp programs, fewer than any GPU has multiprocessors, make LOADS loads each, so that
+# loads do not queue behind each other. At TURNS places these are 8192 loads, of less than 20 µs per
+# place. The standard error of found_in_l2 is 0.3 % at MAX_FOUND.
 PROGRAMS, LOADS = 64, 32
 TURNS = 4  # places of the rotation that are sampled
-# The lines of a program lie in one window. Its first load does not count: it may wait for the
-# translation of the address, which the later ones find.
+# The lines that a program loads lie within one window. Its first load is not counted: it may wait
+# for an address translation, which the later ones find in the TLB.
 WINDOW_LINES = 2**20 // LINE_BYTES
-# A load is a hit if it takes no longer than this quantile of the resident loads, and no longer than
-# the middle between both medians. Slow hits take as long as fast misses. On an H200 three hits in
-# four take 310 to 375 cycles, and those in the far half of L2 up to 640. A miss takes at least 550.
+# A load counts as a hit if it takes no longer than this quantile of the resident loads, nor longer
+# than halfway between the two medians. The quantile is below 1 because slow hits take as long as
+# fast misses: on an H200 three hits in four take 310 to 375 cycles, those in the far half of L2 up
+# to 640, and a miss at least 550.
 SURE_HIT = 0.75
 
 
@@ -39,8 +40,8 @@ def load_cycles_kernel(cycles_ptr, addresses_ptr, LOADS: tl.constexpr):
     first = tl.program_id(0) * LOADS
     for i in range(LOADS):
         address = tl.load(addresses_ptr + first + i)
-        # ld.relaxed.gpu does not read from L1. Without a branch that depends on the value, the
-        # clock would be read before it arrives. One value in 2^32 takes it, to a sleep of 0 ns.
+        # ld.relaxed.gpu bypasses L1. The branch depends on the value; without it, the clock would
+        # be read before the value arrives. One value in 2^32 takes it, and sleeps for 0 ns.
         cycles = tl.inline_asm_elementwise(
             """{
             .reg .u32 start, end, value;
@@ -64,8 +65,8 @@ def load_cycles_kernel(cycles_ptr, addresses_ptr, LOADS: tl.constexpr):
 def time_loads(clock: "GraphClock", series: str, rotation: list[CallBuffers], seed: int) -> dict:
     """Return the columns ``cold_load_cycles``, ``resident_load_cycles`` and ``found_in_l2``.
 
-    Loads random lines of some buffers, each at the moment when ``clock`` would give the buffers to
-    a call of ``series``. Empty if no buffer has 4 KiB.
+    Loads random lines of some buffers, each at the moment at which a call of ``series`` would get
+    these buffers from ``clock``. Returns {} if no buffer has 4 KiB.
     """
     looks = []
     for turn in random.SystemRandom().sample(range(len(rotation)), min(TURNS, len(rotation))):
@@ -82,11 +83,11 @@ def time_loads(clock: "GraphClock", series: str, rotation: list[CallBuffers], se
 
 
 def sample_lines(buffers: CallBuffers, seed: int) -> torch.Tensor | None:
-    """Return addresses of different random cache lines, LOADS of one window after another.
+    """Return the addresses of distinct random cache lines: LOADS from one window, then the next.
 
-    A tensor has programs in proportion to its lines: one number a row beside a matrix has none, as
-    it costs no time whether L2 still holds it. Nor has a tensor of fewer than LOADS lines; returns
-    None if all are so small.
+    Tensors get programs in proportion to their size. One number per row, beside a matrix, gets
+    none: whether L2 still holds it costs no time. Nor does a tensor of fewer than LOADS lines;
+    returns None if all are that small.
     """
     lines_of = [(x, x.numel() * x.element_size() // LINE_BYTES) for x in tensors_of(buffers)]
     lines_of = [(tensor, lines) for tensor, lines in lines_of if lines >= LOADS]
@@ -107,7 +108,7 @@ def sample_lines(buffers: CallBuffers, seed: int) -> torch.Tensor | None:
 
 
 def summarise(cold: torch.Tensor, resident: torch.Tensor) -> dict:
-    """Return the columns from the cycles of all loads, and of the same loads once more.
+    """Return the columns, from the cycles of all loads and of the same loads repeated.
 
     Both have shape (programs * LOADS,), in the order of the addresses.
     """
@@ -118,7 +119,7 @@ def summarise(cold: torch.Tensor, resident: torch.Tensor) -> dict:
     return {
         "cold_load_cycles": cold.quantile(0.5).item(),
         "resident_load_cycles": resident.quantile(0.5).item(),
-        # Without a resident load that is surely a hit, nothing shows that the lines were cold.
+        # If no repeated load was surely a hit, nothing proves that the lines were cold.
         "found_in_l2": min(1.0, hits / of_resident) if of_resident else 1.0,
     }
 

@@ -1,7 +1,7 @@
-"""Call rooflines on the buffers of an operation, and provide those of a CPU.
+"""Adapt rooflines to the buffers of an operation, and provide the rooflines of a CPU.
 
-``roofline`` and ``read_meet_write`` provide those of a GPU. A roofline takes the matrices that it
-reads, then the one that it writes.
+A roofline's call takes the matrices that it reads, then the one that it writes. ``roofline`` and
+``read_meet_write`` provide those of a GPU.
 """
 
 import torch
@@ -18,7 +18,7 @@ HOST_ROOFLINES: dict[str, Call] = {
 
 
 def on_buffers(operation: Operation, roofline: str, call: Call) -> Call:
-    """Return a roofline's call for the buffers of a call: it picks the matrices among them."""
+    """Return a call that takes an operation's buffers and passes the matrices to a roofline."""
     reads, writes = (ROOFLINES | MEETING_ROOFLINES)[roofline]
     read = _matrices(operation.inputs)[:reads]
     written = _matrices(operation.outputs)[:writes]

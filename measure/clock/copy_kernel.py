@@ -1,7 +1,7 @@
-"""Copy, add or read matrices in Triton: the candidates for ``roofline`` that need no alignment.
+"""Copy, add or read matrices in Triton: the candidates of ``roofline`` that need no alignment.
 
-``out.copy_(x)`` is no roofline: in a CUDA graph it becomes a memcpy node. On an H200 the node took
-388 µs for 512 MB, and the same copy outside of a graph 257 µs.
+``out.copy_(x)`` cannot serve as a roofline: in a CUDA graph it becomes a memcpy node, which took
+388 µs for 512 MB on an H200, where the same copy outside of a graph took 257 µs.
 """
 
 import torch
@@ -10,12 +10,12 @@ import triton.language as tl
 
 from .base import Call
 
-# (bytes per program, warps): 16 to 128 bytes in flight per thread
+# (bytes per program, warps per program): 16 to 128 bytes in flight per thread
 SHAPES = ((2048, 4), (4096, 4), (8192, 4), (16384, 4), (65536, 16))
-BLOCK_BYTES = {f"triton_{size}": size for size, _ in SHAPES}  # name of a copy -> bytes
+BLOCK_BYTES = {f"triton_{size}": size for size, _ in SHAPES}  # candidate's name -> bytes
 
-# Elements, a multiple of 16 bytes for every dtype. Triton vectorises only if it sees that the mask
-# ends with a whole vector. The first program moves the remaining elements.
+# Elements of a multiple of 16 bytes in every dtype. Triton vectorises only if it can tell that the
+# mask ends at a whole vector, so the first program moves the remaining elements separately.
 PACK = tl.constexpr(16)
 
 
@@ -72,9 +72,10 @@ KERNELS = {"copy": copy_kernel, "add": add_kernel, "read": read_kernel}
 
 
 def candidates(kind: str, x: torch.Tensor) -> dict[str, Call]:
-    """Return calls by name for contiguous matrices like x; ``kind``: of KERNELS.
+    """Return calls by name, for contiguous matrices like x; ``kind`` is a key of KERNELS.
 
-    (x, out): a copy; (g, y, out): the sum; (x,): a reading, which writes one number per program.
+    A call takes (x, out) to copy, (g, y, out) to add, or (x,) to read, and then writes one number
+    per program to a tensor of its own.
     """
     kernel, n = KERNELS[kind], x.numel()
 

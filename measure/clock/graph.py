@@ -1,9 +1,9 @@
-"""Time on a GPU: CUDA graphs of many calls that rotate over more buffers than L2 holds.
+"""Time on a GPU: CUDA graphs of many calls, which rotate over more buffers than L2 holds.
 
-Launch cost stays out of the time because a graph launches its kernels by itself. L2 is cold for
-every call because the buffers of the calls in between have evicted its own. Persisting lines, which
-nothing evicts, are reset before every series. Compare NVIDIA nvbench's cold loop, which flushes L2
-and times one launch at a time.
+Launch overhead stays out of the time, because the GPU launches the kernels of a graph without the
+host. L2 is cold for every call, because the buffers of the calls in between have evicted its own.
+Persisting lines, which no traffic evicts, are reset before every series. Compare the cold loop of
+NVIDIA's nvbench, which flushes L2 and times one launch at a time.
 """
 
 import functools
@@ -22,20 +22,20 @@ from ..status import out_of_memory, refused_by_gpu
 from . import cold, graph_nodes, hooks, l2
 from .base import Call, CallBuffers, NotCapturable, UnjoinedWork
 
-# On an H200 two instances of the same calls differ by a constant 1 to 2 µs per replay: 0.1 % of
-# 1.5 ms. Several, in random order, make that part of the samples' spread instead of a bias.
+# On an H200 two instances of one graph differ by a constant 1 to 2 µs per replay, which is 0.1 % of
+# 1.5 ms. Replaying several in random order turns this bias into a part of the samples' spread.
 MIN_REPLAY_US = 1500.0
 INSTANCES = 8
-CANDIDATE_US = 1000.0  # a replay of a candidate for ``fastest``
+CANDIDATE_US = 1000.0  # length of a replay when ``fastest`` compares candidates
 TRIALS = 7
 WARM_REPLAYS = 11
-COVER_US = 50.0  # at least, in which the host queues a replay
-CYCLES_PER_US = 2000  # an SM's, about
-EAGER_CALLS = 50  # a batch has no more: well below the 1024 launches that fit in a stream's queue
+COVER_US = 50.0  # busy time, at least, during which the host queues a replay
+CYCLES_PER_US = 2000  # of a multiprocessor, about
+EAGER_CALLS = 50  # per batch, at most: well below the 1024 launches that a stream can queue
 
 
 class _Series:
-    """Hold instances of a graph of ``calls`` calls, used in random order, and a replay's events."""
+    """Hold instances of a graph of ``calls`` calls, and the events around a timed replay."""
 
     def __init__(
         self, graph: torch.cuda.CUDAGraph, calls: int, order: random.Random, instances: int
@@ -46,40 +46,40 @@ class _Series:
         self._order, self._pending = order, []
         self.start = torch.cuda.Event(enable_timing=True)
         self.end = torch.cuda.Event(enable_timing=True)
-        # The first of two launches may wait for the driver.
+        # the shorter of two launches, because the first may wait for the driver
         self._launch_us = min(_host_us(self.replay) for _ in range(2))
         torch.cuda.synchronize()
 
     def replay(self) -> None:
-        """Replay an instance, untimed: each once, in random order, then each once more."""
+        """Replay the next instance, untimed. Instances take turns, in a new random order each."""
         if not self._pending:
             self._pending = self._order.sample(self._instances, len(self._instances))
         _launch(self._pending.pop())
 
     def enqueue(self) -> None:
-        """Queue a timed replay behind untimed work that lasts longer than its launch."""
+        """Queue a timed replay behind untimed work that outlasts its launch."""
         torch.cuda._sleep(round((COVER_US + 2 * self._launch_us) * CYCLES_PER_US))
         self.start.record()
         self.replay()
         self.end.record()
 
     def read_us(self) -> float:
-        """Return µs per call; the events must have completed."""
+        """Return the time in µs per call; the events must have completed."""
         return self.start.elapsed_time(self.end) * 1000 / self.calls
 
 
 class GraphClock:
-    """Time series of calls against each other, block by block, from graphs: a ``Clock``."""
+    """Time series of calls by replaying CUDA graphs: a ``Clock``."""
 
     timing = "graph"
 
     def __init__(
         self, rotation: list[CallBuffers], order: random.Random, instances: int = INSTANCES
     ):
-        """Make as many instances of each series' graph, and replay them in random ``order``."""
+        """Replay ``instances`` instances of each series' graph, in an ``order`` drawn at random."""
         self.rotation, self._order, self._instances = rotation, order, instances
-        # One memory pool for all graphs, which never run at once: a temporary matrix of torch's
-        # lies at one address in all series. Elsewhere it is slower or faster.
+        # All graphs share a memory pool, as they never run at once. So a temporary matrix of torch
+        # has one address in all series; at another address it would be slower or faster.
         self._pool = torch.cuda.graph_pool_handle()
         self._first_graph: torch.cuda.CUDAGraph | None = None
         self._series: dict[str, _Series] = {}
@@ -98,10 +98,10 @@ class GraphClock:
     def _long_enough(
         self, call: Call, rotation: list[CallBuffers], replay_us: float
     ) -> list[CallBuffers]:
-        """Return whole rotations, as many as make a replay last ``replay_us``."""
+        """Return the rotation, repeated until a replay lasts ``replay_us``."""
         _load(call, rotation)
         trial = self._captured(call, rotation)
-        # One trial alone may wait for the host, and then the replays are too short.
+        # the median, because a single trial may wait for the host, and replays would be too short
         trial_us = statistics.median(_timed_us(trial) for _ in range(TRIALS))
         return rotation * max(1, math.ceil(replay_us / (trial_us * len(rotation))))
 
@@ -113,17 +113,17 @@ class GraphClock:
                 for buffers in buffers_of_calls:
                     call(*buffers)
         except Exception as error:
-            torch.cuda.set_stream(stream)  # torch keeps the recording's if recording fails
+            torch.cuda.set_stream(stream)  # torch leaves the capture's current if it fails
             if out_of_memory(error) or not refused_by_gpu(error):
                 raise
             torch.cuda.synchronize()
-            # cudaErrorStreamCaptureUnjoined, by torch's and by the driver's name
+            # cudaErrorStreamCaptureUnjoined, as torch or as the driver spells it
             if "unjoined" in str(error).lower():
                 raise UnjoinedWork(
                     "work on another stream, for which the caller's stream does not wait"
                 ) from error
             raise NotCapturable(str(error)) from error
-        # torch drops a pool with its last graph, though a kernel may keep memory from it.
+        # keeps the pool, which torch frees with its last graph, though a kernel may still use it
         self._first_graph = self._first_graph or graph
         return graph
 
@@ -135,11 +135,10 @@ class GraphClock:
         return problem, graph_nodes.overlaps_calls(graph, one)
 
     def fastest(self, calls: dict[str, Call]) -> str:
-        """Return the key of the call with the smallest median of trials.
+        """Return the key of the call with the smallest median time.
 
-        The trials take turns, so that a drift of the GPU's clocks affects all candidates alike. The
-        first candidate decides how many calls all replays have: a separate graph for each would
-        double the cost.
+        The candidates take turns, so that a drift of the GPU's clocks affects all alike. The first
+        one determines how many calls each replay has; a trial graph for each would double the cost.
         """
         first = next(iter(calls.values()))
         rotation = self._long_enough(first, self.rotation, CANDIDATE_US)
@@ -152,9 +151,10 @@ class GraphClock:
         return min(zip(medians, calls, strict=True))[1]
 
     def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
-        """Time every series once, each on an idle GPU whose persisting lines are reset.
+        """Time every series once, each on an idle GPU whose persisting lines have been reset.
 
-        The GPU is kept busy until the host has queued the replay, so none waits for its launch.
+        The GPU is kept busy until the host has queued the replay, so that no replay waits for its
+        launch.
         """
         for name in order:
             l2.reset_persisting_lines()
@@ -173,9 +173,10 @@ class GraphClock:
         torch.cuda.synchronize()
 
     def submit(self, order: list[str]) -> list[float]:
-        """Time the host alone: each batch begins on an idle GPU, and does not wait for its end.
+        """Time only the host: a batch begins on an idle GPU, and its timing ends with the last
+        call.
 
-        A batch has no more calls than a replay, so a long kernel does not keep the GPU for long.
+        A batch has at most as many calls as a replay, so that long kernels do not take long here.
         """
         times = []
         for name in order:
@@ -191,7 +192,7 @@ class GraphClock:
         return cold.time_loads(self, name, self.rotation, seed)
 
     def leave_cold(self, name: str, turn: int) -> None:
-        """Leave L2 as a call of a series on the buffers of index ``turn`` would find it."""
+        """Bring L2 into the state that a series' call on the buffers of index ``turn`` finds."""
         l2.reset_persisting_lines()
         self.replay(name)
         for buffers in self.rotation[:turn]:
@@ -204,22 +205,22 @@ class GraphClock:
         l2.reset_persisting_lines()
         times = []
         for _ in range(WARM_REPLAYS):
-            series.replay()  # untimed: it leaves the buffers in L2
+            series.replay()  # untimed, to bring the buffers into L2
             times.append(_timed_us(series))
         return statistics.median(times)
 
 
 def _load(call: Call, rotation: list[CallBuffers]) -> None:
-    """Compile and load a call's kernels, which a capture would refuse."""
+    """Compile and load a call's kernels, which is not possible during a capture."""
     for buffers in (rotation[0], rotation[-1]):
         call(*buffers)
 
 
 def _instance(graph: torch.cuda.CUDAGraph):
-    """Return an executable instance of a graph, on the GPU; torch's own class makes one only."""
+    """Return an executable instance of a graph, uploaded; torch's class can make only one."""
     try:
         (instance,) = checked(driver.cuGraphInstantiate(driver.CUgraph(graph.raw_cuda_graph()), 0))
-        # Otherwise the first replay of each instance uploads it, and lasts 1.5 ms and more.
+        # otherwise the first replay of each instance uploads it, and takes 1.5 ms or more
         checked(driver.cuGraphUpload(instance, torch.cuda.current_stream().cuda_stream))
     except RuntimeError as error:
         if out_of_memory(error):
@@ -233,14 +234,14 @@ def _launch(instance) -> None:
 
 
 def _timed_us(series: _Series) -> float:
-    """Return µs per call of one replay, and wait for it."""
+    """Time one replay, wait for it, and return the time in µs per call."""
     series.enqueue()
     torch.cuda.synchronize()
     return series.read_us()
 
 
 def _host_us(queue: Callable[[], object], times: int = 1) -> float:
-    """Return the µs that the host spends to queue some work once."""
+    """Return the host time in µs to queue some work once."""
     begin = time.perf_counter_ns()
     for _ in range(times):
         queue()

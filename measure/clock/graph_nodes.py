@@ -1,8 +1,8 @@
 """Compare the kernels of every call in a timed graph with those of one call recorded alone.
 
-A graph goes round its buffers many times. So a call that finds the right rows in ``out`` could
-record nothing, and the outputs would not show it. Arguments of kernels are not compared: replays
-after timing show what the kernels do.
+A graph uses each set of buffers many times. So a call that finds the right values in ``out``
+already could record no work, and the outputs would not reveal it. Arguments of kernels are not
+compared; the replays that are checked after timing show what the kernels do.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from kernels.cuda.driver import checked
 
 
 class Node(NamedTuple):
-    """Describe what a graph does in one place; by its kind alone if that is no kernel."""
+    """Describe a node of a graph; if it is not a kernel, only its kind is compared."""
 
     kind: str
     function: tuple[int, int] = (0, 0)  # handles of the driver
@@ -38,8 +38,8 @@ class Edge(NamedTuple):
 class Recording(NamedTuple):
     """List the nodes of a graph in the driver's order, and their dependencies.
 
-    The driver's order is that of recording, which NVIDIA does not document. In another order
-    ``difference`` would report right calls, and the tests on a GPU would fail.
+    The driver lists nodes in the order of recording, although NVIDIA does not document that. If it
+    did not, ``difference`` would reject correct calls, and the tests on a GPU would fail.
     """
 
     nodes: list[Node]
@@ -47,9 +47,9 @@ class Recording(NamedTuple):
 
 
 def difference(graph: Recording, one: Recording, calls: int) -> str | None:
-    """Return None, or how ``graph`` differs from ``calls`` calls like ``one``, each after another.
+    """Return how ``graph`` differs from ``calls`` calls like ``one`` in sequence, or None.
 
-    A graph may have more dependencies than these calls need, since waiting makes no call faster.
+    Additional dependencies are accepted, because waiting makes no call faster.
     """
     size = len(one.nodes)
     if size == 0:
@@ -67,7 +67,7 @@ def difference(graph: Recording, one: Recording, calls: int) -> str | None:
 
 
 def _needed(one: Recording, calls: int) -> Iterator[tuple[int, int]]:
-    """Yield the dependencies of ``calls`` calls, each of which begins when the last has ended."""
+    """Yield the dependencies of ``calls`` calls, each of which begins when the one before ends."""
     size = len(one.nodes)
     firsts = set(range(size)) - {edge.end for edge in one.edges}
     lasts = set(range(size)) - {edge.begin for edge in one.edges}
@@ -78,13 +78,13 @@ def _needed(one: Recording, calls: int) -> Iterator[tuple[int, int]]:
 
 
 def overlaps_calls(graph: Recording, one: Recording) -> bool:
-    """Return whether a call of ``graph`` may begin before the call before it has ended."""
+    """Return whether a call of ``graph`` may begin before the previous call has ended."""
     size = len(one.nodes)
     return any(edge.early and edge.begin // size != edge.end // size for edge in graph.edges)
 
 
 def read_graph(graph: torch.cuda.CUDAGraph) -> Recording:
-    """Return what a graph records, which must keep it. Raises RuntimeError."""
+    """Return the recording of a CUDAGraph made with ``keep_graph=True``. Raises RuntimeError."""
     handle = driver.CUgraph(graph.raw_cuda_graph())
     _, count = checked(driver.cuGraphGetNodes(handle))
     nodes, _ = checked(driver.cuGraphGetNodes(handle, count))

@@ -21,8 +21,8 @@ def monitoring_tools() -> list[tuple[str | None, int]]:
 def clear() -> None:
     """Remove profile and trace functions, and the events of monitoring tools.
 
-    A variant may set one in its call and remove it in the next, so that only the baseline between
-    them is slow.
+    Otherwise a variant could set one in one call and remove it in its next, so that only the
+    baseline's calls in between would be slow.
     """
     sys.setprofile(None)
     sys.settrace(None)

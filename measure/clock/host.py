@@ -1,4 +1,4 @@
-"""Time on a CPU: the host's clock around a few calls that rotate over the buffers."""
+"""Time on a CPU: read the host's clock around a few calls, which rotate over the buffers."""
 
 import itertools
 import math
@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable
 from . import hooks
 from .base import Call, CallBuffers
 
-MIN_SAMPLE_US = 2000.0  # a sample this long hides the clock's and the loop's own cost
+MIN_SAMPLE_US = 2000.0  # long enough to hide the cost of the clock and of the loop
 WARM_SAMPLES = 7
 
 
 class HostClock:
-    """Time series of calls against each other, block by block: a ``Clock``."""
+    """Time series of calls by the host's clock: a ``Clock``."""
 
     timing = "host"
 
@@ -25,8 +25,8 @@ class HostClock:
         self._next = itertools.cycle(rotation)
 
     def add(self, call: Call, *names: str) -> None:
-        """Make a call a series of each name; measure how many calls a sample needs."""
-        for buffers in self.rotation[:2]:  # the second run no longer pays for first-use set-up
+        """Add a series for each name; measure how many calls a sample needs."""
+        for buffers in self.rotation[:2]:  # the second call no longer pays for first-use set-up
             begin = time.perf_counter_ns()
             call(*buffers)
             once_us = (time.perf_counter_ns() - begin) / 1000
@@ -37,11 +37,11 @@ class HostClock:
         return [self._sample(name, self._next) for name in order]
 
     def compare_graph(self, name: str) -> tuple[None, bool]:
-        """Return no difference: nothing is recorded, and every call that is timed is made."""
+        """Return no difference: nothing is recorded, so every timed call is a real one."""
         return None, False
 
     def replay(self, name: str) -> None:
-        """Run a series by the lines that time it: a kernel may look at its callers."""
+        """Run a series by the same code that times it, because a kernel may look at its callers."""
         for _ in range(math.ceil(len(self.rotation) / self._counts[name])):
             self.block([name])
 

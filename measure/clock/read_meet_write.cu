@@ -1,10 +1,11 @@
-// The roofline of few long rows: read a row, meet its other blocks, and only then write.
+// A roofline for few long rows: the blocks of a row read it, wait for each other, and only then
+// write it, as a softmax must. Each lane keeps its K vectors in registers in between.
 #include "grid_workspace.cuh"
 #include "unaligned.cuh"
 
 constexpr unsigned kSense =
     1u << 31;  // a counter's bit that flips when all blocks of a row have added
-constexpr unsigned kUnlikely = 0x9e3779b9;  // some value that data seldom give
+constexpr unsigned kUnlikely = 0x9e3779b9;  // an arbitrary value that data will hardly ever give
 
 __device__ inline unsigned load_relaxed(const unsigned* from) {
   unsigned value;
@@ -12,10 +13,11 @@ __device__ inline unsigned load_relaxed(const unsigned* from) {
   return value;
 }
 
-// K: vectors of a lane. WARPS: warps of a block. RESIDENT: blocks of a multiprocessor. BYPASS: 1:
-// loads take no line of L1. 2: stores are also the first to leave L2. WRITES: a row of out is the
-// row of x, and begins at the same place of a 16-byte vector; without it, a word is written there.
-// A row has `row_blocks` blocks, two at least, and all blocks of the launch are resident at once.
+// K: vectors per lane. WARPS: warps per block. RESIDENT: blocks per multiprocessor. BYPASS: with 1,
+// loads allocate no line in L1; with 2, stores are moreover evict-first in L2. WRITES: a row of x
+// is copied to out, where it has the same offset from a 16-byte boundary; otherwise only one word
+// per row is written. A row has `row_blocks` blocks, two at least; all blocks of the launch must be
+// resident at once.
 template <typename T, int K, int WARPS, int RESIDENT, int BYPASS, bool WRITES>
 __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
     read_meet_write(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
@@ -23,7 +25,7 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
   constexpr int kStep = kWarp * WARPS * kVecElems<T>;  // from a lane's vector to its next
   const int row_block = blockIdx.x % row_blocks, group = blockIdx.x / row_blocks;
   constexpr int kLines = sizeof(workspace->counters) / sizeof(workspace->counters[0]);
-  // neighbouring groups have different cache lines
+  // counters of neighbouring groups lie in different cache lines
   unsigned* const counter = &workspace->counters[group % kLines][group / kLines];
   unsigned before = threadIdx.x == 0 ? load_relaxed(counter) : 0;  // used after the loads of x
   const int first = row_block * K * kStep + static_cast<int>(threadIdx.x) * kVecElems<T>;
@@ -40,7 +42,7 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
       if (first + k * kStep < end) vec[k] = BYPASS ? load_vec_once(at) : load_vec(at);
       loaded ^= vec[k].x;
     }
-    // No thread comes to the barrier before its loads have arrived, as this depends on them all.
+    // This depends on all loads, so no thread reaches the barrier before its own have arrived.
     if (loaded == kUnlikely) atomicAdd(&workspace->unread, 1u);
     __syncthreads();
     if (threadIdx.x == 0) {

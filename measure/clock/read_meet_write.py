@@ -1,9 +1,10 @@
-"""Provide a second roofline, for few long rows: read a row, meet its other blocks, and write.
+"""Provide a second roofline, for few long rows: read a row, wait for its other blocks, and write.
 
-Nothing of a softmax can be written before its row has been read. A copy writes at once, so few long
-rows never reach its time. This kernel reads and writes as a softmax does, without arithmetic; or it
-writes one word per row, as an operation does that has a value per row. It is no strict bound:
-another kind of meeting may be faster, or reading a row while writing another.
+Nothing of a softmax can be written before its whole row has been read, while a copy writes at once,
+so few long rows never reach the time of a copy. This kernel reads and writes in the order of a
+softmax, without arithmetic; or it writes one word per row, like an operation with a value per row.
+It is not a strict bound: another way for blocks to meet may be faster, and so may reading a row
+while writing another.
 """
 
 import functools
@@ -18,9 +19,9 @@ from .base import Call, CallBuffers
 from .controls import on_buffers
 
 SOURCE = Path(__file__).with_suffix(".cu")
-# k: vectors of a lane, w: warps of a block, r: resident blocks, h: BYPASS. On an H100, one of the
-# first four was within 1 % of the best of seven at each matrix of studies' long_rows. The last one
-# has the stores that ``frontier_spread`` has for large outputs.
+# k: vectors per lane, w: warps per block, r: resident blocks per multiprocessor, h: BYPASS. On an
+# H100, one of the first four was within 1 % of the best of seven at each matrix of studies'
+# long_rows. The last one stores as ``frontier_spread`` does for large outputs.
 FORMS = {"k1w8r4h0": (1, 8, 4, 0), "k4w8r4h1": (4, 8, 4, 1), "k4w16r2h0": (4, 16, 2, 0)}
 FORMS |= {"k8w8r4h1": (8, 8, 4, 1), "k8w8r4h2": (8, 8, 4, 2)}
 MIN_COLS = 65536  # shorter rows fill few blocks
@@ -28,19 +29,19 @@ MAX_GROUPS = 7 * 32  # `counters` in grid_workspace.cuh
 
 
 def plan(problem: Problem, form: str, writes: bool = True) -> tuple[LaunchPlan, ...]:
-    """Return the instance for rows of this length; none if its resident blocks hold no row.
+    """Return the launch for rows of this length; () if the resident blocks cannot hold a row.
 
-    ``writes``: it writes rows, and not a word for each.
+    ``writes``: whether rows are written, instead of one word for each.
     """
     per_lane, warps, per_sm, _ = FORMS[form]
     itemsize = problem.dtype.itemsize
-    # a row begins anywhere in its first vector, up to a pack before the end
+    # a row may begin anywhere in its first vector, up to one pack before the vector's end
     vectors = ceil_div((problem.cols - problem.pack) * itemsize + VEC_BYTES, VEC_BYTES)
     row_blocks = ceil_div(vectors, WARP * per_lane * warps)
     at_once = min(per_sm * problem.gpu.sm_count // row_blocks, MAX_GROUPS)  # rows
     if not at_once:
         return ()
-    groups = ceil_div(problem.rows, ceil_div(problem.rows, at_once))  # a group has a row's blocks
+    groups = ceil_div(problem.rows, ceil_div(problem.rows, at_once))  # of row_blocks blocks each
     kernel = instantiate("read_meet_write", TYPES[problem.dtype], *FORMS[form], writes)
     launched = SOURCE, kernel, WARP * warps, groups * row_blocks
     return (LaunchPlan(*launched, row_blocks=row_blocks, extra_args=(row_blocks,)),)
@@ -55,9 +56,9 @@ PLANNERS = {
 
 
 def candidates(operation: Operation, buffers: CallBuffers) -> dict[str, Call]:
-    """Return the calls of an operation's roofline by form, for buffers like these of a call.
+    """Return the calls of an operation's roofline, by form, for buffers like these.
 
-    There are none if the operation has no such roofline, or it does not apply to the shape.
+    Returns {} if the operation has no such roofline, or if it does not apply to the shape.
     """
     name, (x, *_) = operation.meeting_roofline, operation.matrices(buffers[:-1])
     gpu, (rows, cols) = launch.gpu_info(x.device), x.shape
@@ -71,6 +72,6 @@ def candidates(operation: Operation, buffers: CallBuffers) -> dict[str, Call]:
     fit = [form for form in FORMS if plan(problem_of(x, False, gpu), form)]
     calls = {form: functools.partial(launch.run, PLANNERS[name, form]) for form in fit}
     if name == "read_meet":
-        words = x.new_empty(rows, VEC_BYTES // x.itemsize)  # apart, so that each is aligned
+        words = x.new_empty(rows, VEC_BYTES // x.itemsize)  # one vector per row, for alignment
         calls = {form: functools.partial(call, out=words) for form, call in calls.items()}
     return {form: on_buffers(operation, name, call) for form, call in calls.items()}

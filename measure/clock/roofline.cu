@@ -1,10 +1,11 @@
-// The roofline: copies of a matrix, sums of two, and readings of one, that move each byte once.
-// Matrices are contiguous and begin at a multiple of 16 bytes, so they are vectors and less than
-// one more.
+// Roofline kernels: copy a matrix, add two, or read one, moving each byte once. *_vecs kernels use
+// vector loads and stores; *_bulk kernels use bulk copies (TMA) through shared memory. Matrices are
+// contiguous and begin at a multiple of 16 bytes; the first block handles elements beyond the last
+// whole vector.
 #include "mbarrier.cuh"
 #include "vec.cuh"
 
-// HINT: 1: what is read takes no line of L1. 2: what is written is also the first to leave L2.
+// HINT: with 1, loads allocate no line in L1; with 2, stores are moreover evict-first in L2.
 template <int HINT>
 __device__ inline uint4 load_hinted(const void* from) {
   return HINT > 0 ? load_vec_once(from) : load_vec(from);
@@ -22,14 +23,14 @@ struct Constant {
   static constexpr int value = N;
 };
 
-// Copy what is less than a vector, by the first block.
+// Copy the elements beyond the last whole vector; the first block does this.
 template <typename T>
 __device__ inline void copy_rest(T* out, const T* x, Index elems) {
   const Index at = elems / kVecElems<T> * kVecElems<T> + threadIdx.x;
   if (blockIdx.x == 0 && at < elems) out[at] = x[at];
 }
 
-// Return the bits of an element, which may have 16.
+// Return the bits of a 32-bit or 16-bit element.
 template <typename T>
 __device__ inline unsigned bits_of(T element) {
   if constexpr (sizeof(T) == 4) {
@@ -39,7 +40,8 @@ __device__ inline unsigned bits_of(T element) {
   }
 }
 
-// A lane moves K vectors: the first at `at`, and each `step` elements after the one before.
+// Move K vectors per lane: the first at element `at`, the others `step` elements apart. All loads
+// are issued before the first store.
 template <typename T, int K, int HINT>
 __device__ inline void copy_lane(T* out, const T* x, Index at, int step) {
   uint4 vec[K];
@@ -67,8 +69,8 @@ __device__ inline void add_lane(T* out, const T* g, const T* y, Index at, int st
   }
 }
 
-// Call move(count, at, step), where count::value is K for each lane of a whole turn, and 1 for what
-// is left of the last. A block takes as many turns as the launch has too few blocks.
+// Grid-stride loop over all whole vectors: call move(count, at, step), where count::value is K in a
+// full turn of the block, and 1 for what is left in the last one.
 template <typename T, int K, int WARPS, typename Move>
 __device__ inline void for_all_vecs(Index elems, Move move) {
   constexpr int kStep = kWarp * WARPS * kVecElems<T>;  // from a lane's vector to its next
@@ -85,15 +87,15 @@ __device__ inline void for_all_vecs(Index elems, Move move) {
   }
 }
 
-// Blocks of a multiprocessor, at least. Without it the compiler takes few registers, and stores
-// some of the vectors before the others are loaded.
+// Minimum of resident blocks per multiprocessor. Without it the compiler uses few registers, and
+// stores some of the vectors before it has loaded the others.
 template <int READS, int K, int WARPS>
 constexpr int kResident =
     kLanesOfSM / (kWarp * WARPS) < kRegistersOfSM / (kWarp * WARPS * (4 * K * READS + 16 * READS))
         ? kLanesOfSM / (kWarp * WARPS)
         : kRegistersOfSM / (kWarp * WARPS * (4 * K * READS + 16 * READS));
 
-// All K vectors of a lane are loaded before the first is stored.
+// Copy x to out.
 template <typename T, int K, int WARPS, int HINT>
 __global__ void __launch_bounds__(kWarp* WARPS, kResident<1, K, WARPS>)
     copy_vecs(T* __restrict__ out, const T* __restrict__ x, Index, Index, Index rows, Index cols) {
@@ -103,7 +105,7 @@ __global__ void __launch_bounds__(kWarp* WARPS, kResident<1, K, WARPS>)
   copy_rest(out, x, rows * cols);
 }
 
-// The sum of g and y, in float32, rounded once.
+// Write g + y, computed in float32 and rounded once, to out.
 template <typename T, int K, int WARPS, int HINT>
 __global__ void __launch_bounds__(kWarp* WARPS, kResident<2, K, WARPS>)
     add_vecs(T* __restrict__ out, const T* __restrict__ g, const T* __restrict__ y, Index, Index,
@@ -115,7 +117,7 @@ __global__ void __launch_bounds__(kWarp* WARPS, kResident<2, K, WARPS>)
   if (blockIdx.x == 0 && at < elems) from_float(out[at], to_float(g[at]) + to_float(y[at]));
 }
 
-// Return the exclusive or of a number of all threads, to the first of them.
+// Return the exclusive or of all threads' values, to the first thread.
 template <int WARPS>
 __device__ inline unsigned block_xor(unsigned value) {
   __shared__ unsigned warp_words[WARPS];
@@ -130,8 +132,8 @@ __device__ inline unsigned block_xor(unsigned value) {
   return value;
 }
 
-// Each block writes one word: the exclusive or of all words that it has read. All K vectors of a
-// lane are loaded before the first is used.
+// Read x. Each block writes one word: the exclusive or of all that it has read. All K loads of a
+// lane are issued before the first is used.
 template <typename T, int K, int WARPS, int HINT>
 __global__ void __launch_bounds__(kWarp* WARPS, kResident<1, K, WARPS>)
     read_vecs(T* __restrict__ out, const T* __restrict__ x, Index, Index, Index rows, Index cols) {
@@ -149,7 +151,7 @@ __global__ void __launch_bounds__(kWarp* WARPS, kResident<1, K, WARPS>)
   if (threadIdx.x == 0) reinterpret_cast<unsigned*>(out)[blockIdx.x] = word;
 }
 
-// A barrier of a ring, whose phases alternate between 0 and 1.
+// An mbarrier that is reused, as a ring of buffers needs it: its phase alternates between 0 and 1.
 struct RingBarrier : Mbarrier {
   __device__ void wait_for(unsigned phase) {
     unsigned done = 0;
@@ -165,8 +167,8 @@ struct RingBarrier : Mbarrier {
   }
 };
 
-// Bulk copies by the copy engine of a multiprocessor, compute capability 9.0. Addresses and sizes
-// are multiples of 16 bytes. PTX ISA, "cp.async.bulk" and "createpolicy".
+// Bulk copies (TMA), compute capability 9.0. Addresses and sizes are multiples of 16 bytes. PTX
+// ISA, "cp.async.bulk" and "createpolicy".
 template <bool FIRST>
 __device__ inline unsigned long long l2_policy() {
   unsigned long long policy;
@@ -193,15 +195,16 @@ __device__ inline void store_bulk(char* to, const uint4* from, unsigned bytes,
       "r"(shared_address(from)), "r"(bytes), "l"(policy)
       : "memory");
 }
-// Wait until all of this thread's stores, except the last PENDING, have read shared memory.
+// Wait until all bulk stores of this thread but the last PENDING have read their shared memory.
 template <int PENDING>
 __device__ inline void wait_for_reads() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
 }
 
-// HINT: 1: what is read is the first to leave L2. 2: what is written, too.
-// One thread passes the matrix through a ring of STAGES parts of shared memory, without registers.
-// While a part is stored, the others are loaded. A block takes every gridDim.x-th part.
+// Copy x to out by bulk copies. One thread per block passes parts of STAGE_BYTES through a ring of
+// STAGES buffers in shared memory: while one part is stored, the next ones are loaded, and no data
+// pass through registers. A block takes every gridDim.x-th part. HINT: with 1, loads are
+// evict-first in L2; with 2, stores are as well.
 template <typename T, int STAGE_BYTES, int STAGES, int HINT>
 __global__ void __launch_bounds__(kWarp)
     copy_bulk(T* __restrict__ out, const T* __restrict__ x, Index, Index, Index rows, Index cols) {
@@ -229,7 +232,7 @@ __global__ void __launch_bounds__(kWarp)
   fence_mbarrier_init();
   Index next = blockIdx.x;  // part to load
   for (int stage = 0; stage < STAGES && next < parts; ++stage, next += gridDim.x) load(stage, next);
-  int stage = 0, before = STAGES;  // `before`: the stage of the turn before, if there was one
+  int stage = 0, before = STAGES;  // `before`: stage of the previous turn; STAGES in the first
   unsigned phase = 0;
   for (Index part = blockIdx.x; part < parts; part += gridDim.x) {
     loaded[stage].wait_for(phase);
@@ -245,9 +248,8 @@ __global__ void __launch_bounds__(kWarp)
   wait_for_reads<0>();
 }
 
-// HINT: 1: what is read is the first to leave L2.
-// One thread loads the matrix into a ring of STAGES parts of shared memory, without registers. A
-// block takes every gridDim.x-th part, and writes one word: the exclusive or of their first words.
+// Read x by bulk copies, into a ring as in copy_bulk. A block writes one word: the exclusive or of
+// the first words of its parts. HINT: with 1, loads are evict-first in L2.
 template <typename T, int STAGE_BYTES, int STAGES, int HINT>
 __global__ void __launch_bounds__(kWarp)
     read_bulk(T* __restrict__ out, const T* __restrict__ x, Index, Index, Index rows, Index cols) {

@@ -1,11 +1,11 @@
-"""Provide the roofline: kernels that move the same bytes, of which the clock chooses the fastest.
+"""Provide the roofline: kernels that move the same bytes, of which the clock picks the fastest.
 
-No kernel is the fastest copy at every size and on every GPU. Triton's (``copy_kernel``) move a
-block per program. Those of roofline.cu differ in three ways: streaming stores leave L2 first, a
-persistent launch has as many blocks as the GPU holds, and bulk copies pass no register. An
-operation that reads two matrices and writes one has the sum of two matrices as its roofline. One
-that reads a matrix and writes a few values a row has a kernel that reads it, and writes one word
-per block.
+No kernel is the fastest copy at every size and on every GPU. Those in Triton (``copy_kernel``) move
+one block per program. Those of roofline.cu differ in three ways: streaming stores, which are
+evict-first in L2; persistent launches, which have as many blocks as the GPU holds; and bulk copies,
+which bypass the registers. For an operation that reads two matrices and writes one, the roofline
+adds two matrices. For one that reads a matrix and writes a few values per row, it reads a matrix
+and writes one word per block.
 """
 
 import functools
@@ -27,12 +27,12 @@ SOURCE = Path(__file__).with_suffix(".cu")
 
 
 class Vecs(NamedTuple):
-    """Describe a copy, a sum or a reading by loads and stores of vectors."""
+    """Describe a kernel that copies, adds or reads by vector loads and stores."""
 
     per_lane: int  # vectors of each matrix that a lane loads before it stores or uses one
     warps: int  # per block
     hint: int  # HINT of roofline.cu: 0 to 2
-    per_sm: int  # blocks of a persistent launch per multiprocessor; 0: one turn for each block
+    per_sm: int  # blocks per multiprocessor of a persistent launch; 0: each block has one turn
 
     min_capability = MIN_CAPABILITY
     stages = 1
@@ -51,12 +51,12 @@ class Vecs(NamedTuple):
 
 
 class Bulk(NamedTuple):
-    """Describe a copy or a reading by bulk copies to a ring in shared memory."""
+    """Describe a kernel that copies or reads by bulk copies through a ring in shared memory."""
 
-    block_bytes: int  # bytes of a stage
+    block_bytes: int  # bytes per stage
     stages: int
     hint: int
-    per_sm: int  # blocks per multiprocessor; 0: as many turns as stages for each block
+    per_sm: int  # blocks per multiprocessor; 0: each block has as many turns as stages
 
     min_capability = CLUSTER_CAPABILITY
     warps = 1
@@ -85,7 +85,7 @@ FORMS = {
         Bulk(16384, 6, 2, 2),
     ),
     "add": (Vecs(1, 8, 0, 0), Vecs(1, 8, 2, 0), Vecs(4, 8, 2, 2)),
-    # HINT 2 is about stores alone
+    # HINT 2 differs from 1 only for stores
     "read": (
         Vecs(2, 4, 1, 0),
         Vecs(4, 8, 1, 0),
@@ -95,7 +95,7 @@ FORMS = {
         Bulk(16384, 6, 1, 2),
     ),
 }
-# The copies of Triton that are the fastest of all somewhere; the others serve unaligned matrices.
+# Triton's copies that are the fastest candidate somewhere; the others serve unaligned matrices.
 FASTEST_OF_TRITON = "triton_2048", "triton_4096"
 
 
@@ -105,20 +105,20 @@ def plan(problem: Problem, form: Form, kind: str = "copy") -> tuple[LaunchPlan, 
         return ()
     turns = max(1, ceil_div(problem.rows * problem.cols * problem.dtype.itemsize, form.block_bytes))
     at_once = form.per_sm * problem.gpu.sm_count or ceil_div(turns, form.stages)
-    blocks = ceil_div(turns, ceil_div(turns, at_once))  # each takes as many turns, or one less
+    blocks = ceil_div(turns, ceil_div(turns, at_once))  # their numbers of turns differ by 1 at most
     kernel = form.kernel(problem.dtype, kind)
     return (LaunchPlan(SOURCE, kernel, form.warps * WARP, blocks, form.shared_bytes),)
 
 
-@functools.cache  # one planner for each form, because launches are cached by it
+@functools.cache  # one planner object per form, because it is part of the key of a launch
 def planner(form: Form, kind: str) -> Planner:
     return functools.partial(plan, form=form, kind=kind)
 
 
 def call_of(form: Form, kind: str, x: torch.Tensor) -> Call:
-    """Return the call of a form for contiguous and aligned matrices like x (M, N): see FORMS.
+    """Return the call of a form (see FORMS), for contiguous, aligned matrices like x (M, N).
 
-    They are those that it reads, and then the one that it writes, if there is one.
+    The call takes the matrices that it reads, and then the one that it writes, if any.
     """
     chosen, (rows, cols), device = planner(form, kind), x.shape, x.get_device()
     key = chosen, x.dtype, rows, cols, VEC_BYTES // x.itemsize, False, device, None
@@ -137,9 +137,9 @@ def call_of(form: Form, kind: str, x: torch.Tensor) -> Call:
 
 
 def candidates(operation: Operation, buffers: CallBuffers) -> dict[str, Call]:
-    """Return the calls of an operation's roofline by name, for buffers like these of a call.
+    """Return the calls of an operation's roofline, by name, for buffers like these.
 
-    Triton's alone take matrices that do not begin at a multiple of 16 bytes.
+    If a matrix does not begin at a multiple of 16 bytes, only Triton's can run.
     """
     kind, (x, *_) = operation.roofline, operation.matrices(buffers[:-1])
     calls = copy_kernel.candidates(kind, x)
@@ -152,6 +152,6 @@ def candidates(operation: Operation, buffers: CallBuffers) -> dict[str, Call]:
 
 
 def block_bytes(name: str) -> int:
-    """Return the bytes that a block of a candidate moves at once."""
+    """Return how many bytes a thread block of a candidate moves at a time."""
     own = {form.name: form.block_bytes for forms in FORMS.values() for form in forms}
     return own.get(name) or copy_kernel.BLOCK_BYTES[name]

@@ -1,6 +1,7 @@
 """Warm up until the GPU's clocks have settled, then time blocks of interleaved series.
 
-A block times every series once: the variant, the baseline twice, and the roofline, or two.
+A block of samples times every series once: the variant, the baseline twice, and one or two
+rooflines.
 """
 
 import random
@@ -13,15 +14,15 @@ from .base import Clock
 
 WARM_UP_S = 0.1  # the shortest warm-up
 MAX_WARM_UP_S = 1.0  # the longest warm-up: some devices never settle
-# The clocks have settled when the last 5 blocks take as long as the 5 before them, within 0.5 %.
+# The clocks have settled when the last 5 blocks take as long as the 5 before, to within 0.5 %.
 SETTLED_BLOCKS = 5
 SETTLED = 0.005
 MAX_TIMING_S = 2.0  # after this time no block begins, unless fewer than MIN_BLOCKS are timed
-# Batches of eager calls of each series. The interval of a median leaves out five at either end.
-# Kernels that take long get fewer, because a batch waits for the GPU.
+# Batches of eager calls per series, and the time for all. With 21 batches, the interval of the
+# median leaves out five at either end. Long kernels get fewer, because a batch waits for the GPU.
 EAGER_ROUNDS, MAX_EAGER_S = 21, 0.5
 
-Sample = tuple[int, int, str, float]  # block, order in the block, series, µs per call
+Sample = tuple[int, int, str, float]  # block, place within the block, series, µs per call
 
 
 def time_blocks(
@@ -34,8 +35,9 @@ def time_blocks(
 ) -> list[Sample]:
     """Time ``blocks`` blocks of the series ``names``, each block in a random ``order``.
 
-    Stops after MAX_TIMING_S, but never before MIN_BLOCKS, and not by the width of the interval:
-    that would favour intervals that are narrow by chance, and wrong. No outlier is dropped.
+    Stops after MAX_TIMING_S, but never before MIN_BLOCKS. It does not stop once an interval is
+    narrow, which would favour intervals that are narrow by chance, and wrong. No outlier is
+    dropped.
     """
     _warm_up(lambda: clock.block(order.sample(names, len(names))), 2 * blocks, now)
     samples, end = [], now() + MAX_TIMING_S
@@ -54,10 +56,10 @@ def time_submissions(
     order: random.Random,
     now: Callable[[], float] = time.monotonic,
 ) -> dict[str, list[float]]:
-    """Return by series the host's µs per eager call in each round; {} on a CPU.
+    """Return, by series, the host time in µs per eager call in each round; {} on a CPU.
 
-    The series take turns, each round in a random ``order``, as the blocks are timed. Stops after
-    MAX_EAGER_S, but never before MIN_BLOCKS rounds.
+    Like blocks, each round times all series in a random ``order``. Stops after MAX_EAGER_S, but
+    never before MIN_BLOCKS rounds.
     """
     rounds, end = [], now() + MAX_EAGER_S
     for number in range(EAGER_ROUNDS):
