@@ -1,8 +1,9 @@
-"""Operands of both gradients, and how they are drawn.
+"""What softmax_backward and log_softmax_backward share: operands, inputs, and the kind of bound.
 
-A gradient is the difference of two terms, which may be almost equal. A bound in proportion to it is
-too strict for any arithmetic, and in proportion to the row's largest gradient too loose: a kernel
-that drops the sum would pass. So the rounding errors of both terms and of the sum add up.
+A gradient is a difference of two terms that may be almost equal. An error bound proportional to the
+gradient would be too strict for any arithmetic; one proportional to the row's largest gradient
+would pass a kernel that drops the sum. So the bound adds the rounding errors of both terms and of
+the sum.
 """
 
 import torch
@@ -13,7 +14,7 @@ INPUTS = Operand("g"), Operand("y")  # the gradient with respect to y, and the o
 
 
 def _inputs_of(forward) -> InputsOf:
-    """Return the function that makes (g, y) from x; ``forward`` is torch's function for y."""
+    """Return a function that makes (g, y) from x; ``forward`` is torch's function for y."""
 
     def make_inputs(x: torch.Tensor, draw) -> tuple[torch.Tensor, ...]:
         # On a CPU torch sums in the dtype, and a float16 sum overflows beyond 65504.
@@ -23,9 +24,9 @@ def _inputs_of(forward) -> InputsOf:
 
 
 def _undefined(make_inputs: InputsOf):
-    """Return the function for rows without a finite gradient; ``make_inputs`` makes (g, y) from x.
+    """Return the function ``undefined`` of an operation; ``make_inputs`` makes (g, y) from x.
 
-    Where a single element leaves a row without a softmax, it moves from x to the gradient.
+    A single infinity or NaN, which leaves a row without a softmax, is moved from x to g.
     """
 
     def rows(x: torch.Tensor, draw) -> tuple[str, tuple[torch.Tensor, ...]]:
@@ -37,7 +38,7 @@ def _undefined(make_inputs: InputsOf):
 
 
 def gradient_of(forward, **own) -> Operation:
-    """Return the gradient of torch's ``forward``; ``own``: the other arguments of Operation."""
+    """Return the Operation of ``forward``'s gradient; ``own`` has its other arguments."""
     make_inputs = _inputs_of(forward)
     return Operation(
         inputs=INPUTS,

@@ -1,6 +1,6 @@
 """Operands, error bounds and special rows that the operations on logits share.
 
-A row of x holds the logits of a token. Whatever the dtype of x, values of rows are float32.
+A row of x holds the logits of one token. Values per row are float32, whatever the dtype of x.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from . import FAST_EXP, ROUNDINGS, ROUNDOFF, SMALLEST_NORMAL, Exact, Inputs, Ope
 X = Operand("x")
 INDEX = Operand("index", ("M",), "int64")
 TARGET = Operand("target", ("M",), "int64")
-G = Operand("g", ("M",), "float32")  # the gradient with respect to the value of a row
+G = Operand("g", ("M",), "float32")  # the gradient with respect to each row's value
 SAVED = Operand("maximum", ("M",), "float32"), Operand("log_sum", ("M",), "float32")
 DX = Output("dx", row_terms=lambda dx: dx)
 
@@ -23,32 +23,32 @@ MASKED_PREFIXES = (
     1024,
     2048,
     16384,
-)  # lengths of masks that fill whole blocks of published kernels
-CHUNK = 2**24  # elements that are reduced at a time in float64
+)  # lengths of -inf prefixes, some of which fill whole blocks of published kernels
+CHUNK = 2**24  # elements reduced at a time in float64
 
 
 def value(name: str) -> Output:
-    """Return the description of an output with a value for each row."""
+    """Return an output with one float32 value per row."""
     return Output(name, ("M",), "float32")
 
 
 def distance_from(maximum: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Return how far each logit is below (M,) maxima, finite also for -inf."""
+    """Return how far each logit of x (M, N) is below ``maximum`` (M,); finite even for -inf."""
     return (maximum[:, None] - x).clamp(max=1 / SMALLEST_NORMAL)
 
 
 def exact_log_prob(x: torch.Tensor, index: torch.Tensor) -> Exact:
-    """Return the log-probability of the element at ``index`` of each row."""
+    """Return the log-probability of each row's element at ``index`` (M,)."""
     log_p = torch.log_softmax(x, dim=1)
     y = log_p.gather(1, index[:, None])[:, 0]
-    # Rounding the argument of exp counts in proportion to each share of the sum.
+    # Rounding the argument of exp matters in proportion to the element's share of the sum.
     argument = (log_p.exp() * distance_from(x.amax(dim=1), x)).sum(dim=1)
     bound = FAST_EXP + ROUNDINGS * ROUNDOFF * (argument + y.abs())
     return Exact(y, bound, y.abs().clamp(min=1.0))
 
 
 def exact_loss(x: torch.Tensor, target: torch.Tensor) -> Exact:
-    """Return the loss of each row: 0 where the target is IGNORE_INDEX."""
+    """Return the loss of each row, which is 0 if the target is IGNORE_INDEX."""
     ignored = target == IGNORE_INDEX
     y, bound, scale = exact_log_prob(x, target.masked_fill(ignored, 0))
     return Exact((-y).masked_fill(ignored, 0.0), bound.masked_fill(ignored, 0.0), scale)
@@ -68,7 +68,7 @@ def exact_gradient(
     p, at_index = log_p.exp(), torch.arange(x.shape[1], device=x.device) == index[:, None]
     distance = distance_from(maximum[:, 0], x)
     bound = p * (FAST_EXP + ROUNDINGS * ROUNDOFF * (1 + distance + log_sum.abs()))
-    # At the index 1 - p may almost vanish, and both terms are rounded.
+    # At the index, 1 - p may almost cancel, and both terms are rounded.
     bound = g.abs() * (bound + ROUNDINGS * ROUNDOFF * at_index) + SMALLEST_NORMAL * (1 + g.abs())
     scale = (g.abs() * (p + at_index.double())).clamp(min=torch.finfo(dtype).tiny)
     return Exact(g * torch.where(at_index, -torch.expm1(log_p), -p), bound, scale)
@@ -82,7 +82,7 @@ def exact_loss_gradient(g, x, target, maximum, log_sum, dtype: torch.dtype) -> E
 
 
 def saved_by_forward(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return what a forward saves of each row: its maximum, and log Σ exp(x - maximum)."""
+    """Return what a forward saves per row: the maximum, and log Σ exp(x - maximum)."""
     maxima, log_sums = [], []
     for rows in x.split(max(1, CHUNK // x.shape[1])):
         wide = rows.double()
@@ -92,12 +92,12 @@ def saved_by_forward(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def log_probs(x: torch.Tensor, maximum: torch.Tensor, log_sum: torch.Tensor) -> torch.Tensor:
-    """Return log(softmax) in float32 from what a forward saved, in two passes of torch."""
+    """Return log p in float32 from what a forward saved, by two torch operations."""
     return (x - maximum[:, None]).sub_(log_sum[:, None])
 
 
 def log_softmax_gradient(grad: torch.Tensor, log_p: torch.Tensor, out: torch.Tensor) -> None:
-    """Write the gradient with respect to x to ``out``, as torch.autograd does from log p's."""
+    """Write the gradient with respect to x to ``out``; ``grad`` is that with respect to log p."""
     backward = torch._log_softmax_backward_data
     if out.dtype == torch.float32:
         backward(grad, log_p, 1, torch.float32, out=out)
@@ -109,15 +109,15 @@ MakeInputs = Callable[..., Inputs]
 
 
 def inputs_from(make_inputs: MakeInputs, index: Operand = INDEX) -> Callable:
-    """Return ``inputs_of``; ``make_inputs(x, index, draw)`` returns the inputs for some logits."""
+    """Return ``inputs_of`` of an operation; ``make_inputs(x, index, draw)`` returns its inputs."""
     return lambda x, draw: make_inputs(x, draw(index), draw)
 
 
 def special_rows(make_inputs: MakeInputs, index: Operand = INDEX) -> Callable:
-    """Return the function that makes special rows, by name; ``make_inputs`` as for ``inputs_from``.
+    """Return ``special_rows`` of an operation; ``make_inputs`` as for ``inputs_from``.
 
-    Every second row is special, from the first on. The target stays finite unless the mask is
-    about it. Only operations with a target have rows in which it is -inf or ignored.
+    Every second row is special, beginning with the first. The logit at the target stays finite
+    unless the case is about it. Ignored targets are only for operations with a target.
     """
 
     def rows(x: torch.Tensor, draw) -> dict[str, Inputs]:
@@ -132,7 +132,7 @@ def special_rows(make_inputs: MakeInputs, index: Operand = INDEX) -> Callable:
         add("some -inf", (columns - targets[:, None]) % 3 == 1, -torch.inf)
         for count in (count for count in MASKED_PREFIXES if count < cols):
             add(f"first {count} -inf", columns < count, -torch.inf, targets.clamp(min=count))
-        late = targets.clamp(min=cols // 2)  # behind the first blocks
+        late = targets.clamp(min=cols // 2)  # beyond a kernel's first blocks
         add("one finite", columns != late[:, None], -torch.inf, late)
         add("target -inf", columns == targets[:, None], -torch.inf)
         add("all -inf", columns >= 0, -torch.inf)

@@ -1,7 +1,7 @@
 """cross_entropy_and_gradient: each row's loss, and its gradient p - 1[n = target], in one call.
 
-It is what a training step needs where the gradient with respect to each loss is known before the
-losses are, as for their sum. A row with the target -100 has loss and gradient 0.
+A training step needs this if the gradient with respect to each loss is known before the losses are,
+as it is for their sum. A row with the target -100 has loss and gradient 0.
 """
 
 import torch
@@ -23,7 +23,7 @@ def exact(x: torch.Tensor, target: torch.Tensor, dtype: torch.dtype) -> tuple[Ex
 
 
 def baseline(x, target, out: tuple[torch.Tensor, torch.Tensor]) -> None:
-    """Call what the forward and the backward of torch's cross_entropy call."""
+    """Call the functions that the forward and the backward of torch's cross_entropy call."""
     log_p = torch.log_softmax(x, dim=1, dtype=torch.float32)
     out[0].copy_(functional.nll_loss(log_p, target, reduction="none"))
     loss_gradient(log_p.new_ones(len(x)), log_p, target, out[1])

@@ -1,6 +1,6 @@
 """cross_entropy_backward: the gradient g · (p - 1[n = target]) with respect to x.
 
-p = exp(x - maximum - log_sum), from what the forward saved of each row: its maximum, and
+p = exp(x - maximum - log_sum), where the forward has saved each row's maximum and its
 log_sum = log Σ exp(x - maximum). g is the gradient with respect to the row's loss. A row with the
 target -100 has gradient 0.
 """
@@ -10,21 +10,21 @@ import torch
 from . import Operation, _logits
 from .token_log_prob_backward import make
 
-NO_REDUCTION = 0  # torch's number for it
+NO_REDUCTION = 0  # torch's number for reduction="none"
 
 
 def loss_gradient(
     g: torch.Tensor, log_p: torch.Tensor, target: torch.Tensor, out: torch.Tensor
 ) -> None:
     """Write the gradient of losses with respect to x, as torch.autograd computes it."""
-    # torch reads the last argument, a sum of weights, only for a mean
+    # torch reads the last argument, the sum of weights, only for reduction="mean"
     no_weights = None, NO_REDUCTION, _logits.IGNORE_INDEX, g.new_empty(())
     grad = torch.ops.aten.nll_loss_backward(g, log_p, target, *no_weights)
     _logits.log_softmax_gradient(grad, log_p, out)
 
 
 def baseline(g, x, target, maximum, log_sum, out: torch.Tensor) -> None:
-    """Call what torch.autograd calls; log p, which it saves, follows from the other inputs."""
+    """Call what torch.autograd calls, with log p, which autograd saves, computed from x."""
     loss_gradient(g, _logits.log_probs(x, maximum, log_sum), target, out)
 
 

@@ -9,7 +9,7 @@ def exact(g: torch.Tensor, y: torch.Tensor, dtype: torch.dtype) -> Exact:
     p, total = y.exp(), g.sum(dim=1, keepdim=True)
     second = (p * total).abs()
     scale = g.abs() + second
-    # Rounding the argument of exp counts as in softmax; -inf is exact.
+    # Rounding the argument of exp matters as in softmax; exp(-inf) is exact.
     of_exp = FAST_EXP + ROUNDINGS * ROUNDOFF * y.abs().clamp(max=1 / SMALLEST_NORMAL)
     of_sum = FAST_EXP * g.abs().sum(dim=1, keepdim=True)
     bound = ROUNDINGS * ROUNDOFF * scale + of_exp * second + p * of_sum

@@ -7,14 +7,14 @@ from . import FAST_EXP, ROUNDINGS, ROUNDOFF, Exact, Operation, _logits
 
 def exact(x: torch.Tensor, dtype: torch.dtype) -> Exact:
     y, maximum = torch.logsumexp(x, dim=1), x.amax(dim=1)
-    # Rounding the argument of exp counts as in softmax, in proportion to each share of the sum.
+    # Rounding the argument of exp matters in proportion to the element's share of the sum.
     argument = (torch.softmax(x, dim=1) * _logits.distance_from(maximum, x)).sum(dim=1)
     steps = argument + maximum.abs() + (y - maximum).abs()
     return Exact(y, FAST_EXP + ROUNDINGS * ROUNDOFF * steps, y.abs().clamp(min=1.0))
 
 
 def special_rows(x: torch.Tensor, draw) -> dict:
-    """Return the special rows of the token operations that need no target."""
+    """Return the special rows of operations on logits, except the one that needs a target."""
     rows = _logits.special_rows(lambda x, index, draw: (x,))(x, draw)
     del rows["target -inf"]
     return rows

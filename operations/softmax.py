@@ -8,12 +8,12 @@ from ._rounding import lost_before_rounding
 
 def exact(x: torch.Tensor, dtype: torch.dtype) -> Exact:
     y, limits = torch.softmax(x, dim=-1), torch.finfo(dtype)
-    # Rounding the argument of exp costs a relative error in proportion to the argument: the
-    # distance from the maximum.
+    # Rounding the argument of exp causes a relative error proportional to the argument, which is
+    # the distance from the maximum.
     distance = (x.amax(dim=1, keepdim=True) - x).clamp(max=1 / SMALLEST_NORMAL)
     of_exp = max(FAST_EXP, lost_before_rounding(dtype))
     bound = y * (of_exp + ROUNDINGS * ROUNDOFF * (1 + distance)) + SMALLEST_NORMAL
-    # Subnormal numbers have few significant bits.
+    # Relative errors mean little for subnormal numbers, which have few significant bits.
     smallest = (limits.eps / 2 * y.amax(dim=1, keepdim=True)).clamp(min=limits.tiny)
     return Exact(y, bound, torch.where(y >= smallest, y, torch.inf))
 

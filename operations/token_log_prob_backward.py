@@ -1,6 +1,6 @@
 """token_log_prob_backward: the gradient g · (1[n = index] - p) with respect to x.
 
-p = exp(x - maximum - log_sum), from what the forward saved of each row: its maximum, and
+p = exp(x - maximum - log_sum), where the forward has saved each row's maximum and its
 log_sum = log Σ exp(x - maximum). g is the gradient with respect to the row's value.
 """
 
@@ -14,7 +14,7 @@ def make(x: torch.Tensor, index: torch.Tensor, draw) -> tuple[torch.Tensor, ...]
 
 
 def baseline(g, x, index, maximum, log_sum, out: torch.Tensor) -> None:
-    """Call what torch.autograd calls; log p, which it saves, follows from the other inputs."""
+    """Call what torch.autograd calls, with log p, which autograd saves, computed from x."""
     log_p = _logits.log_probs(x, maximum, log_sum)
     grad = torch.zeros_like(log_p).scatter_add_(1, index[:, None], g[:, None])
     _logits.log_softmax_gradient(grad, log_p, out)

@@ -13,7 +13,7 @@ def exact(x: torch.Tensor, index: torch.Tensor, dtype: torch.dtype) -> tuple[Exa
     log_p = torch.log_softmax(x, dim=1)
     p = log_p.exp()
     y = torch.special.entr(p).sum(dim=1)
-    # An error of log p changes p in proportion, and with it p·log p.
+    # An error of log p is a relative error of p, and so affects p·log p.
     weight = 1 + log_p.abs().clamp(max=1 / SMALLEST_NORMAL)
     bound = FAST_EXP * (p * weight).sum(dim=1) + ROUNDINGS * ROUNDOFF * (p * weight * weight).sum(
         dim=1
