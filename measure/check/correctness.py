@@ -1,4 +1,4 @@
-"""Check a call on the inputs of the point, and what it returns."""
+"""Check a call on the inputs of the point: the values, and the kind of tensors that it returns."""
 
 from collections.abc import Callable
 
@@ -10,8 +10,8 @@ from ..clock.base import Call, CallBuffers, Inputs, Out, tensors_of
 from ..inputs import empty_out, out_like, spoil
 from .tolerance import Accuracy, check_rows, worst
 
-BITS = {2: torch.int16, 4: torch.int32, 8: torch.int64}  # bytes of an element -> integers
-ELEMENTS_CHECKED = 2**23  # 64 MB in float64; larger matrices have a sample of rows checked
+BITS = {2: torch.int16, 4: torch.int32, 8: torch.int64}  # itemsize -> integers of that size
+ELEMENTS_CHECKED = 2**23  # 64 MB in float64; of larger matrices a sample of rows is checked
 
 
 def rows_to_check(rows: int, cols: int, seed: int, device: torch.device) -> torch.Tensor:
@@ -26,9 +26,10 @@ def rows_to_check(rows: int, cols: int, seed: int, device: torch.device) -> torc
 
 
 def check_result(result: object, like: Out, out: Out | None) -> str | None:
-    """Return None, or what is wrong with a returned object, except its values.
+    """Return what is wrong with a returned object, apart from its values, or None.
 
-    Each of its tensors must have the shape, the dtype and the device of that in ``like``.
+    Its tensors must have the shapes, dtypes and devices of those in ``like``, and be those of
+    ``out`` if that was given.
     """
     if type(like) is not tuple:
         return _wrong_tensor(result, like, out)
@@ -55,7 +56,7 @@ def _wrong_tensor(y: object, like: torch.Tensor, out: torch.Tensor | None) -> st
 
 
 def same_bits(left: Inputs, right: Inputs) -> bool:
-    """Return whether the tensors are equal one by one, bit by bit; NaNs may be."""
+    """Return whether two tuples of tensors are bitwise equal; so NaNs may be equal."""
     pairs = zip(left, right, strict=True)
     return all(torch.equal(*(t.view(BITS[t.element_size()]) for t in pair)) for pair in pairs)
 
@@ -63,10 +64,10 @@ def same_bits(left: Inputs, right: Inputs) -> bool:
 def check_call(
     call: Call, inputs: Inputs, rows: torch.Tensor, op: str, truncates: bool = False
 ) -> Accuracy:
-    """Call a variant's ``op`` with and without ``out``; check these rows of what both return.
+    """Call a variant's ``op`` with and without ``out``; check the given rows of both results.
 
-    The call must leave ``inputs`` unchanged. The outputs hold NaN before the call, so an element
-    that the call does not write stays NaN.
+    The call must not change ``inputs``. ``out`` holds NaN before the call, so an element that the
+    call does not write stays NaN.
     """
     operation = operations.load(op)
 
@@ -86,14 +87,14 @@ def check_call(
         findings.append(check_rows(written, before, op, truncates))
         if not same_bits(operations.rows_of(operation.inputs, inputs, copy_rows), before):
             findings.append(Accuracy(problem="changed its input"))
-        del result, outputs, out  # before the next call allocates other outputs
+        del result, outputs, out  # frees memory for the outputs of the next call
     return worst(findings)
 
 
 def check_copied_rows(
     op: str, buffers: CallBuffers, copy_rows: Callable, copy_whole: Callable = torch.clone
 ) -> Accuracy:
-    """Check the rows of a call that ``copy_rows`` copies of its inputs and outputs."""
+    """Check the rows of a call that ``copy_rows`` selects from its inputs and outputs."""
     operands, count = operations.load(op).operands, len(operations.load(op).inputs)
     copied = operations.rows_of(operands, tensors_of(buffers), copy_rows, copy_whole)
     return check_rows(copied[count:], copied[:count], op)

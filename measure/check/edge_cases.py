@@ -1,10 +1,10 @@
 """Check a call on other values than the point's, in small matrices.
 
-A kernel may be right only for the values of the point, for contiguous rows, or because it returns
-cached results. So it is called with other matrices, all in one set of buffers. A kernel that
-recognises these very values is not detected. Ordinary values are random numbers of both
-distributions, also in padded rows and behind other work on the GPU. Special values are far from 0,
-infinite or NaN. An operation may add its own special rows.
+A kernel may be right only for the values of the point, only for contiguous rows, or only because it
+returns cached results. So it is called on other matrices, all in one set of buffers. (A kernel that
+recognises these very values goes undetected.) Ordinary values are random numbers of both
+distributions, also in padded rows and queued behind other work on the GPU. Special values are far
+from 0, infinite or NaN. An operation may add special rows of its own.
 """
 
 import itertools
@@ -19,24 +19,24 @@ from ..inputs import SEED_OFFSETS, draw, draw_operand, empty_out, out_like
 from ..point import DISTRIBUTIONS, Point
 from . import correctness
 
-ORDINARY = 2  # the first cases; the others are special
+ORDINARY = 2  # so many cases come first and are ordinary; the others are special
 SEPARATOR = "; "  # between the names of special rows, in the columns of a row
-# Value of outputs before a call. Few results are exactly 2, and unlike NaN it does not tell the
-# kernel that it is checked.
+# Value of outputs before a call. Hardly any result is exactly 2, and unlike NaN it does not reveal
+# to the kernel that it is being checked.
 UNTOUCHED = 2.0
-END_ROWS = 8  # rows at either end of the output that are read right behind the call
+END_ROWS = 8  # rows at either end of the output that are read immediately after the call
 RACE_ROUNDS = 5
-BUSY_CYCLES = 2_000_000  # about 1 ms, in which the host queues the call
+BUSY_CYCLES = 2_000_000  # about 1 ms, enough for the host to queue the call
 GUARD = 64  # elements before, after and, in padded matrices, between rows; keeps alignment
-LARGE = 1e4  # exp overflows far below it; float16 ends at 65504
+LARGE = 1e4  # exp overflows far below; the largest float16 is 65504
 
 
 def check(
     point: Point, device: Device, call: Call, inputs: Inputs
 ) -> tuple[str | None, dict[str, str | None]]:
-    """Return what is wrong on ordinary values, and on special ones by name; None: nothing is.
+    """Return the problem with ordinary values, and those with special ones by name; None: right.
 
-    Special values are tried only if ordinary values pass. ``inputs``: those of the point itself.
+    Special values are tried only if ordinary ones pass. ``inputs`` are those of the point itself.
     Edge cases have fewer rows than M, which every variant must accept.
     """
     cases = draw_cases(point, device.torch_device)
@@ -49,8 +49,8 @@ def check(
 
     ordinary = first_problem(problems(cases[:ORDINARY]))
     if ordinary is None and not device.is_cpu:
-        # Behind other work, a kernel on another stream would read the buffers too early, where the
-        # values of the latest case still are.
+        # A kernel that runs on another stream would overtake this work, and would read the values
+        # of the previous case.
         torch.cuda.synchronize()
         torch.cuda._sleep(BUSY_CYCLES)
         problem = _problem(point, call, storage, 0, first) or _unfinished(point, call, inputs)
@@ -64,17 +64,17 @@ def first_problem(problems: dict[str, str | None]) -> str | None:
 
 
 def columns(special: dict[str, str | None]) -> dict[str, str]:
-    """Return the columns of a row that name the special rows on which a variant is right, wrong."""
+    """Return the row's columns that name the special rows on which a variant is right or wrong."""
     right = SEPARATOR.join(name for name, problem in special.items() if not problem)
     wrong = SEPARATOR.join(name for name, problem in special.items() if problem)
     return {"special_rows_right": right, "special_rows_wrong": wrong}
 
 
 def _unfinished(point: Point, call: Call, inputs: Inputs) -> str | None:
-    """Return None, or what is wrong with rows that are read on the caller's stream behind the call.
+    """Return what is wrong with rows that are read right after the call, on its stream, or None.
 
-    The host queues everything before the GPU begins, so only the order of the streams makes the
-    reads wait for the call. A short call may end before a read that does not wait, so it repeats.
+    The host queues everything before the GPU begins, so only stream order makes the reads wait for
+    the call. A short call may still end before a read that does not wait, hence several rounds.
     """
     out = empty_out(point.op, inputs)
     buffers = (*inputs, out)
@@ -97,9 +97,9 @@ def _copy_ends(x: torch.Tensor) -> torch.Tensor:
 def _problem(
     point: Point, call: Call, storage: list[torch.Tensor], gap: int, values: Inputs
 ) -> str | None:
-    """Return None, or what is wrong with a call on ``values``, put into ``storage``.
+    """Return what is wrong with a call on ``values``, or None.
 
-    There are ``gap`` elements between the rows.
+    The values are put into ``storage``, with ``gap`` elements between rows.
     """
     like = tensors_of((*values, out_like(point.op, values)))
     placed = [_placed(s, x.shape, gap) for s, x in zip(storage, like, strict=True)]
@@ -128,13 +128,13 @@ def _problem(
 
 
 def _fill_guards(storage: torch.Tensor) -> None:
-    """Fill the storage of an input, in which its values are then put, with what must not be read.
+    """Fill the storage of an input with what must not be read, before its values are put there.
 
-    A kernel that reads beyond the rows gets NaN, or a number above all others of the row. In place
-    of an index it gets 0: one that no row has could make it read outside of all buffers, and end
-    the process by a fault that names no reason; with column 0 its result is merely wrong.
+    A kernel that reads beyond the rows gets NaN, or a number larger than any in the row. Indices
+    become 0: an index outside the row could make the kernel read outside of all buffers, and end
+    the process by a fault that does not tell why; with column 0 its result is merely wrong.
     """
-    # .data leaves _version as it is: a new one would tell a kernel that the values are new
+    # .data keeps _version, whose change would tell a kernel that the values are new
     if storage.is_floating_point():
         storage.data.fill_(torch.nan)
         storage.data[::2] = LARGE
@@ -143,16 +143,16 @@ def _fill_guards(storage: torch.Tensor) -> None:
 
 
 def _placed(storage: torch.Tensor, shape: torch.Size, gap: int) -> torch.Tensor:
-    """Return a tensor in the storage, behind GUARD elements; a matrix has gaps between its rows."""
+    """Return a tensor in the storage, after GUARD elements; a matrix has gaps between its rows."""
     strides = (shape[1] + gap, 1) if len(shape) == 2 else (1,)
     return storage.as_strided(shape, strides, GUARD)
 
 
 def row_count(point: Point) -> int:
-    """Return the rows of an edge case: few, and divisible by 16 or by 2 if M is.
+    """Return the number of rows of an edge case: few, and divisible by 16 or by 2 if M is.
 
-    So the kernel that is timed is called: Triton compiles another one for a multiple of 16, and a
-    warp may take two rows if M is even. On a CPU nothing is compiled for M.
+    So the kernel that is checked is the one that is timed: Triton compiles another one if M is a
+    multiple of 16, and a warp may take two rows if M is even. On a CPU nothing depends on M.
     """
     like_m = 16 if point.M % 16 == 0 and not point.is_cpu else 4 + point.M % 2
     return min(like_m, max(1, correctness.ELEMENTS_CHECKED // point.N))
@@ -165,8 +165,8 @@ def other_distribution(point: Point) -> str:
 def draw_cases(point: Point, device: torch.device) -> list[tuple[str, int, Inputs]]:
     """Return (name, gap between rows in elements, inputs) of every edge case.
 
-    They are those of a matrix (row_count, N). Its other operands are drawn as those of the point,
-    but matrices are large where this matrix is.
+    Each is made from a matrix (row_count, N). Other operands are drawn like those of the point, but
+    with large values in x, other matrices have large values, too.
     """
     rows, dtype, numbers = row_count(point), getattr(torch, point.dtype), itertools.count()
 

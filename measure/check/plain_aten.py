@@ -1,8 +1,8 @@
 """Make sure that the baseline is plain ATen: the kernels that torch itself was built with.
 
-torch 2.12 and newer replace operators of ATen by kernels in Triton or CuTe DSL (torch._native),
-where the packages for them are installed. Plugins that torch loads by itself may replace them, too.
-Then one version of torch would be several baselines.
+torch 2.12 and newer override operators of ATen by kernels in Triton or CuTe DSL (torch._native) if
+the packages for these are installed, and so may plugins that torch loads automatically. Then the
+same version of torch would be different baselines on different machines.
 """
 
 import torch
@@ -16,10 +16,10 @@ OWN = ("aten/src/ATen/", "torch/csrc/autograd/")  # files that register torch's 
 
 
 def columns(device: Device, operation: Operation) -> dict:
-    """Disable torch's overrides in this process; return the row's column about them.
+    """Disable torch's overrides in this process; return the row's column that says so.
 
-    They are disabled for all operators, as a kernel of ATen may call other operators. Raises
-    NoRowError if an operator of the baseline still runs a kernel that is not torch's own.
+    They are disabled for all operators, because a kernel of ATen may call others. Raises NoRowError
+    if an operator of the baseline still dispatches to a kernel that is not torch's own.
     """
     state = _disable_overrides()
     for name in operation.aten:
@@ -40,7 +40,7 @@ def _disable_overrides() -> str:
 
 
 def _registered_elsewhere(name: str, backend: str) -> str | None:
-    """Return None, or the file and line of a kernel that is not torch's own."""
+    """Return the file and line that registered a kernel that is not torch's own, or None."""
     for line in torch._C._dispatch_dump_table(f"aten::{name}").splitlines():
         key, _, place = line.partition(": registered at ")
         if key in (backend, f"Autograd{backend}") and not any(own in place for own in OWN):

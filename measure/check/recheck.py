@@ -1,8 +1,8 @@
-"""Check the very buffers and graphs that were timed, after timing.
+"""Check, after timing, the very buffers and graphs that were timed.
 
-A first replay shows what was timed. Then the same graphs run on new inputs. In the check before
-timing, outputs of NaN, callers and the order of calls tell a kernel that it is watched. Here
-outputs hold what timed blocks leave in them, and calls come from the timing's own code.
+A first replay shows what was timed; then the same graphs run on new inputs. The check before timing
+can be recognised, by outputs full of NaN, by the callers and by the order of calls. Here outputs
+hold what timed calls leave in them, and the calls come from the code that times them.
 """
 
 import random
@@ -18,13 +18,14 @@ from ..point import Point
 from . import correctness
 from .edge_cases import UNTOUCHED, other_distribution
 
-ROUNDS = 3  # one for each way in which rows of the output are stale
+ROUNDS = 3  # one for each choice of the rows of the output that are stale
 
 
 def check_timed(point: Point, clock: Clock) -> correctness.Accuracy:
-    """Check what one more replay writes to outputs that hold no result: the errors of the row.
+    """Check what one more replay writes to outputs that hold no result; return the row's errors.
 
-    The buffers are always the same, so that the errors do not depend on chance.
+    It checks the same buffers every time, so that the errors do not depend on chance, and then new
+    inputs.
     """
     rotation = clock.rotation
     fixed = sorted({0, len(rotation) // 2, len(rotation) - 1})
@@ -39,8 +40,8 @@ def check_timed(point: Point, clock: Clock) -> correctness.Accuracy:
 def check_three_rows(point: Point, clock: Clock) -> correctness.Accuracy:
     """Check three rows that one more replay writes, on the host, for a further replicate.
 
-    On a GPU loading the kernels for float64 takes 0.2 s, a sixth of the whole replicate. Slices of
-    single rows are copied, because an index of several rows would load another kernel.
+    On a GPU, loading the float64 kernels would take 0.2 s, a sixth of the whole replicate. Rows are
+    copied one by one, because indexing several rows would load another kernel.
     """
     buffers = clock.rotation[0]
     spoil(buffers[-1])
@@ -52,7 +53,7 @@ def check_three_rows(point: Point, clock: Clock) -> correctness.Accuracy:
 
 
 def _compare(point: Point, clock: Clock, index: int) -> correctness.Accuracy:
-    """Compare timed buffers with the inputs of the point, drawn anew."""
+    """Check the timed buffers at an index against the point's inputs, which are drawn again."""
     *inputs, out = clock.rotation[index]
     device = inputs[0].device
     fresh = draw_at(point, device, index)
@@ -63,16 +64,16 @@ def _compare(point: Point, clock: Clock, index: int) -> correctness.Accuracy:
 
 
 def check_new_inputs(point: Point, clock: Clock) -> str | None:
-    """Return None, or how the variant is wrong on timed buffers that hold new values.
+    """Return how the variant is wrong on timed buffers that hold new values, or None.
 
-    Each round overwrites the buffers of a call that no kernel can foresee. It runs a replay and the
-    call alone, and gives a kernel no sign of work to do:
-    - All rows of the outputs are right, except stale ones, copies of an input where one has the
-      output's shape: every other row, the others, then one. So a look at a few rows of an output
-      does not tell.
-    - Values are new, except the first row, which therefore does not tell a new input.
-    - Then one element of each output is spoilt, and the inputs stay. A kernel that recognises all
-      of them still has to write all of the outputs.
+    Each round overwrites the buffers of a call that no kernel can predict, and runs a replay and
+    the call alone. Nothing about the buffers tells a kernel whether it has work to do:
+    - The outputs are right except in stale rows, which are copies of an input if one has the
+      output's shape: the even rows, then the odd ones, then one. So looking at a few rows of an
+      output reveals nothing.
+    - The inputs are new, except for the first row, which therefore reveals nothing, either.
+    - After the replay one element of each output is spoilt, while the inputs stay. A kernel that
+      recognises all inputs still has to write all outputs.
     """
     operation, rng = point.operation, random.SystemRandom()
     count = len(clock.rotation)
@@ -89,7 +90,7 @@ def check_new_inputs(point: Point, clock: Clock) -> str | None:
         for operand, x, new in zip(operation.inputs, inputs, values, strict=True):
             if number and point.M > 1 and operand.has_rows:
                 new[0] = x[0]
-            x.data.copy_(new)  # .data: without a new _version, by which a kernel could know
+            x.data.copy_(new)  # .data keeps _version, by which a kernel could tell
         operation.baseline(*inputs, operations.as_out(tuple(y.data for y in outputs)))
         for y in outputs:
             alike = [x for x in inputs if (x.shape, x.dtype) == (y.shape, y.dtype)]

@@ -1,17 +1,16 @@
 """Check that a variant has replaced nothing that timing and the correctness check depend on.
 
-The check compares the state before the variant was loaded with the state now: NAMES, the baseline
-in torch's dispatcher, SETTINGS, and every function, class, constant and table of this package and
-of the operations.
+The state before the variant is loaded is compared with later states: NAMES, the baseline in torch's
+dispatcher, SETTINGS, and every function, class, constant and table of this package and of
+operations/.
 
-A kernel runs in this process, so the check is no sandbox. It misses the following, for which a
+The kernel runs in this process, so this is no sandbox. It cannot detect the following, for which a
 reviewer must read the kernel:
-- objects that are put back before the next comparison, and functions that NAMES leaves out;
+- objects that are restored before the next comparison, and functions that NAMES leaves out;
 - code that is patched in memory;
-- threads or processes that take the cores;
-- audit hooks of the interpreter, and a mode of the processor that flushes small numbers to 0, which
-  cannot be read;
-- a kernel that finds the noted state through the garbage collector.
+- threads or processes that occupy the cores;
+- audit hooks of the interpreter, and flush-to-zero mode of the processor, which cannot be queried;
+- a kernel that finds the recorded state through the garbage collector.
 """
 
 import functools
@@ -32,7 +31,8 @@ from operations import Operation
 from ..clock import hooks
 from ..device.opened import Device
 
-# Clocks, events, graphs, the baseline, and what the correctness check and the inputs call.
+# Functions behind clocks, events, graphs and the baseline, and those that the correctness check and
+# the drawing of inputs call.
 NAMES = (
     *("time.perf_counter_ns", "time.monotonic", "statistics.median", "numpy.median", "numpy.sort"),
     *("torch.cuda.Event", "torch.cuda.Event.record", "torch.cuda.Event.elapsed_time"),
@@ -44,14 +44,14 @@ NAMES = (
     *(f"torch.Tensor.{name}" for name in ("item", "abs", "sum", "any", "to", "__getitem__")),
     *("random.Random.sample", "random.Random.randrange", "random.SystemRandom.getrandbits"),
 )
-# Modules that only a GPU needs, imported before the kernel could replace their contents. One that
-# is missing is then no fault of the kernel.
+# Modules that only a GPU needs. They are imported before the kernel could replace their contents;
+# and if one is missing, the kernel is not blamed.
 ON_A_GPU = ("clock.roofline", "clock.graph", "compiled_stats", "device.telemetry")
 PACKAGE = __package__.partition(".")[0]
 PACKAGES = PACKAGE, "operations"
-OPERATORS = ("mul.Tensor",)  # torch's, by which every exact result and bound is computed
-# Settings of the process by which a variant could slow the baseline, and less so itself. Hooks of
-# the interpreter, such as a profile function, cost time for each call of Python.
+OPERATORS = ("mul.Tensor",)  # of torch, on which every exact result and bound depends
+# Settings of the process by which a variant could slow the baseline more than itself. A hook of the
+# interpreter, such as a profile function, costs time for each Python call.
 SETTINGS = {
     "sys.getprofile": sys.getprofile,
     "sys.gettrace": sys.gettrace,
@@ -76,18 +76,18 @@ SETTINGS = {
     "torch's stack of dispatch modes": torch._C._len_torch_dispatch_stack,
 }
 TIMERS = signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF
-MIN_PARALLEL = 2**17  # elements; of fewer, torch fills a tensor in one thread
+MIN_PARALLEL = 2**17  # elements; smaller tensors are filled by a single thread of torch
 
 
 def watch(device: Device, operation: Operation) -> Callable[[], str | None]:
-    """Return a function that returns None, or a sentence that names what was replaced since.
+    """Return a function that returns a sentence about what was replaced since now, or None.
 
-    The function is a closure: to replace functions of this module does not change the comparison.
+    It is a closure, so replacing functions of this module does not change the comparison.
     """
     if not device.is_cpu:
         for name in ON_A_GPU:
             importlib.import_module(f"{PACKAGE}.{name}")
-    # OpenMP may bind this thread to a core in its first parallel region, which is no kernel's fault
+    # OpenMP's first parallel region may pin this thread to a core; the kernel is not to blame
     torch.zeros(MIN_PARALLEL)
     objects = functools.partial(_objects, operation)
     settings = functools.partial(_settings, {*operation.aten, *OPERATORS})
@@ -110,7 +110,7 @@ def watch(device: Device, operation: Operation) -> Callable[[], str | None]:
 
 
 def _objects(operation: Operation) -> dict[str, tuple]:
-    """Return name -> (object, and of a Python function its code and defaults)."""
+    """Return name -> (object, and the code and defaults if it is a Python function)."""
     objects = {name: _parts(_resolve(name)) for name in (*NAMES, *operation.watched)}
     loaded, prefix = operations.load(operation.name), f"operations.{operation.name}.OPERATION"
     objects |= {f"{prefix}.{key}": _parts(value) for key, value in vars(loaded).items()}
@@ -131,7 +131,7 @@ def _resolve(name: str) -> object:
 
 
 def _members(prefix: str, namespace: dict) -> dict[str, tuple]:
-    """Return the functions, classes, constants and tables of a module or class, as ``_objects``."""
+    """Return functions, classes, constants and tables of a module or class, like ``_objects``."""
     objects = {}
     for key, value in list(namespace.items()):
         name = f"{prefix}.{key}"
@@ -152,7 +152,8 @@ def _parts(value: object) -> tuple:
 def _settings(operators: set[str]) -> dict[str, object]:
     state = {name: read() for name, read in SETTINGS.items()}
     for name in operators:
-        # Only kernels of devices: a variant that compiles may register others (Meta, Autograd).
+        # Device kernels only: a variant that uses torch.compile may register others (Meta,
+        # Autograd).
         lines = torch._C._dispatch_dump(f"aten::{name}").splitlines()
         state[f"what torch dispatches aten::{name} to"] = tuple(
             line for line in lines if line.startswith(("CPU:", "CUDA:"))

@@ -1,9 +1,9 @@
-"""Compare rows with float64: the errors, and whether float32 arithmetic explains them.
+"""Compare rows with float64: compute the errors, and decide whether float32 explains them.
 
-All operations share one model. Float32 arithmetic may be off by a bound, up or down. Both ends of
-this interval are rounded to the dtype, and every value between them is right. In 16 bits the
-interval is mostly one value. A fixed tolerance would pass a kernel that returns zeros for long
-rows, where every exact value is below the tolerance.
+All operations share one model. Float32 arithmetic may be off by a bound, in both directions. Both
+ends of this interval are rounded to the dtype, and every value between them is right. In 16 bits
+the interval is mostly a single value. A fixed tolerance would not do: in long rows every exact
+value is below it, so a kernel that returns zeros would pass.
 """
 
 from dataclasses import dataclass
@@ -20,11 +20,11 @@ ERRORS = "max_abs_error", "max_rel_error", "max_row_sum_error"
 
 @dataclass
 class Accuracy:
-    """Hold the errors of an output against float64, and the first problem, if there is any."""
+    """Hold the errors of outputs against float64, and the first problem, if there is any."""
 
     max_abs_error: float = 0.0
     max_rel_error: float = 0.0
-    max_row_sum_error: float | None = None  # None if the sum of a row means nothing
+    max_row_sum_error: float | None = None  # None if the sum of a row has no meaning
     problem: str | None = None
 
     def columns(self) -> dict:
@@ -32,9 +32,9 @@ class Accuracy:
 
 
 def check_rows(out: Out, inputs: Inputs, op: str, truncates: bool = False) -> Accuracy:
-    """Compare the outputs of rows in float64 with ``op`` of the inputs.
+    """Compare the outputs for some rows with ``op`` of these rows' inputs, computed in float64.
 
-    ``truncates``: outputs may be rounded towards zero, as Triton's interpreter does for bfloat16.
+    ``truncates``: bfloat16 outputs may be rounded towards zero, as by Triton's interpreter.
     """
     operation, outputs = operations.load(op), operations.as_tuple(out)
     *_, dtype = operation.sizes_and_dtype((*inputs, *outputs))
@@ -50,7 +50,7 @@ def worst(accuracies: list[Accuracy]) -> Accuracy:
     """Merge several checks: the largest errors, and the first problem."""
     errors = {name: [getattr(accuracy, name) for accuracy in accuracies] for name in ERRORS}
     measured = {name: [e for e in values if e is not None] for name, values in errors.items()}
-    # numpy's maximum keeps a NaN, which Python's max may drop
+    # numpy's maximum propagates NaN, which Python's max may drop
     largest = {name: float(np.max(values)) if values else None for name, values in measured.items()}
     problems = (accuracy.problem for accuracy in accuracies)
     return Accuracy(**largest, problem=next(filter(None, problems), None))
@@ -59,9 +59,9 @@ def worst(accuracies: list[Accuracy]) -> Accuracy:
 def _check_output(
     output: operations.Output, y: torch.Tensor, exact: operations.Exact, name: str, truncates: bool
 ) -> Accuracy:
-    """Compare one output in float64 with its exact values; ``name``: what it is in a message.
+    """Compare one output with its exact values, and its row sums if these have a meaning.
 
-    If sums over a row mean something, they are compared with those of the exact values.
+    ``name`` is what messages call the output.
     """
     dtype, y = y.dtype, y.double()
     wrong = (y.isnan() != exact.y.isnan()) | (exact.y.isinf() & (y != exact.y))
@@ -69,13 +69,13 @@ def _check_output(
         nan = float("nan")
         row_sum = nan if output.row_terms else None
         return Accuracy(nan, nan, row_sum, _described(wrong.nonzero()[0], y, exact.y, name))
-    # Every value that is not finite is right from here on: set it to 0.
+    # Values that are not finite are right at this point; they become 0.
     y, reference, bound = (
         torch.where(exact.y.isfinite(), t, 0.0) for t in (y, exact.y, exact.bound)
     )
     low = _rounded(reference - bound, dtype, truncates)[0]
     high = _rounded(reference + bound, dtype, truncates)[1]
-    # A value too large for the dtype may become its infinity, or its largest number.
+    # A value too large for the dtype may become infinity or the dtype's largest number.
     limits = torch.finfo(dtype) if dtype.is_floating_point else torch.iinfo(dtype)
     y, reference, low, high = (t.clamp(limits.min, limits.max) for t in (y, reference, low, high))
     error = (y - reference).abs()
@@ -95,7 +95,7 @@ def _check_output(
 def _rounded(
     values: torch.Tensor, dtype: torch.dtype, truncates: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the least and the greatest number to which each value may be rounded."""
+    """Return the smallest and the largest number to which each value may be rounded."""
     nearest = values.to(dtype).double()
     if not (truncates and dtype == torch.bfloat16):
         return nearest, nearest
@@ -104,7 +104,7 @@ def _rounded(
 
 
 def _furthest(beyond, y, reference, low, high, name: str) -> str | None:
-    """Return None, or a description of the element that is furthest outside [low, high]."""
+    """Return a description of the element that is furthest outside [low, high], or None."""
     if not (beyond > 0).any():
         return None
     index = torch.unravel_index(beyond.argmax(), y.shape)

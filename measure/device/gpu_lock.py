@@ -1,7 +1,8 @@
-"""Allow one timing per GPU at a time, and choose one GPU for all points of a matrix.
+"""Allow only one timing per GPU at a time, and choose one GPU for all points of a matrix.
 
-An exclusive ``flock`` on a file of the GPU's UUID lasts until all processes that inherited the file
-have ended, even after SIGKILL. It is in /tmp, so containers that share a GPU must share /tmp.
+The lock is an exclusive ``flock`` on a file named after the GPU's UUID. It lasts until all
+processes that inherited the file have ended, even by SIGKILL. The file is in /tmp, so containers
+that share a GPU must share /tmp.
 """
 
 import contextlib
@@ -18,10 +19,10 @@ from ..point import Point
 from ..row import MATRIX
 from . import gpus
 
-LOCK_FOLDER = Path("/tmp")  # not $TMPDIR: all users must mean the same place
+LOCK_FOLDER = Path("/tmp")  # not $TMPDIR, because all users must use the same folder
 POLL_S = 0.01
-SILENT_S = 1.0  # no message for a shorter wait: the point before may be about to end
-# The flags follow no link of another user, and do not wait for the writer of a pipe.
+SILENT_S = 1.0  # shorter waits are not reported: the previous point may be about to end
+# Do not follow a link of another user, and do not wait for the writer of a pipe.
 OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
@@ -35,8 +36,8 @@ class GpuLock(NamedTuple):
 def assigned_gpu(point: Point, visible: Sequence[gpus.VisibleGpu]) -> gpus.VisibleGpu | None:
     """Return the GPU of this machine on which all points of a matrix are measured, if any.
 
-    Boards of one model differ by some percent, so variants are compared on one board only. A hash
-    of the matrix chooses the board, so points need not agree on it.
+    Boards of the same model differ by some percent, so variants are only compared on one board. A
+    hash of the matrix chooses it, so the processes of the points need not communicate.
     """
     candidates = sorted(gpu for gpu in visible if gpu.slug == point.gpu)
     matrix = " ".join(str(getattr(point, name)) for name in MATRIX)
@@ -46,7 +47,7 @@ def assigned_gpu(point: Point, visible: Sequence[gpus.VisibleGpu]) -> gpus.Visib
 
 @contextlib.contextmanager
 def acquire(gpu: gpus.VisibleGpu, say: Callable[[str], object] = print) -> Iterator[GpuLock]:
-    """Lock a GPU; wait while it is in use. Raises NoRowError if its file cannot be locked."""
+    """Lock a GPU; wait if it is in use. Raises NoRowError if its file cannot be locked."""
     end, silent = time.monotonic() + SILENT_S, True
     while (fd := _try(LOCK_FOLDER / f"softmax-bench-{gpu.uuid}.lock")) is None:
         if silent and time.monotonic() > end:
@@ -71,10 +72,10 @@ def _try(path: Path) -> int | None:
             # FileNotFoundError: another process has removed the file meanwhile
             with contextlib.suppress(BlockingIOError, FileNotFoundError):
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # If the file was removed, another process would lock a new file of this name.
+                # If the file has been removed, another process would lock a new one of this name.
                 if os.fstat(fd).st_ino == os.stat(path).st_ino:
                     with contextlib.suppress(PermissionError):  # a file of another user
-                        os.utime(fd)  # or a clean-up of /tmp would remove the file as an old one
+                        os.utime(fd)  # or a clean-up of /tmp may remove the file as too old
                     stack.pop_all()
                     return fd
             return None
@@ -86,12 +87,12 @@ def _try(path: Path) -> int | None:
 
 
 def _open(path: Path) -> int:
-    # Try without O_CREAT first, which Linux forbids for a file of another user in /tmp
-    # (fs.protected_regular). To lock a file, permission to read is enough.
+    # First without O_CREAT, which Linux forbids for another user's file in /tmp
+    # (fs.protected_regular). Read permission is enough to lock a file.
     with contextlib.suppress(FileNotFoundError):
         return os.open(path, OPEN_FLAGS)
     with contextlib.suppress(FileExistsError):  # another point has created the file
-        # Whatever the umask, other users must be able to read the file from its first moment.
+        # Whatever the umask, other users must be able to read the file from the start.
         before = os.umask(0o022)
         try:
             return os.open(path, OPEN_FLAGS | os.O_CREAT | os.O_EXCL, 0o644)

@@ -1,4 +1,4 @@
-"""Name GPUs, and find those of this machine by NVML, which needs neither torch nor a context."""
+"""Name GPUs by slugs, and find this machine's GPUs by NVML, without torch or a CUDA context."""
 
 import contextlib
 import importlib.util
@@ -13,22 +13,22 @@ from ..errors import PointError
 from ..point import CPU
 
 AUTO = "auto"
-CONTROL_DEVICE = Path("/dev/nvidiactl")  # is there while NVIDIA's driver is loaded
+CONTROL_DEVICE = Path("/dev/nvidiactl")  # exists while NVIDIA's driver is loaded
 
-# Words of a device's name that distinguish no boards: vendor and brand.
+# Words in the name of a device that do not distinguish boards: vendor and brand.
 _BRAND = re.compile(
     r"nvidia|geforce|tesla|quadro|amd|instinct|radeon|gpu|graphics|generation", re.IGNORECASE
 )
-# Words that distinguish boards of one family, by form factor and memory: an H100 PCIe has half of
-# the bandwidth of an H100 SXM5.
+# Words that distinguish boards of one family: form factor and memory. An H100 PCIe has half the
+# bandwidth of an H100 SXM5.
 _BOARD = re.compile(r"pcie?|sxm\d*|nvl|hbm\d*e?|\d+gb?", re.IGNORECASE)
-SLICE = " MIG "  # stands between the board and the size in the name of a MIG slice
-# Slugs that were recorded before boards had slugs of their own.
+SLICE = " MIG "  # separates the board from the size in the name of a MIG slice
+# Boards whose rows were recorded before slugs named the board.
 _RECORDED = {"NVIDIA H100 80GB HBM3": "h100"}
 
 
 def slug(name: str) -> str:
-    """Return a board's name as a word, `rtx3090` for `NVIDIA GeForce RTX 3090`.
+    """Return the slug of a device's name, such as `rtx3090` for `NVIDIA GeForce RTX 3090`.
 
     Form factor and memory follow the family: `a100_sxm4_80gb` for `NVIDIA A100-SXM4-80GB`, and
     `a100_sxm4_80gb_mig_3g_40gb` for a MIG slice of it.
@@ -53,17 +53,17 @@ class VisibleGpu(NamedTuple):
 
 def open_nvml() -> ModuleType:
     """Return pynvml, with NVML open until this process ends. Raises ImportError and NVMLError."""
-    import pynvml  # planning may do without
+    import pynvml  # here, because planning may run without it
 
-    pynvml.nvmlInit()  # once more costs nothing
+    pynvml.nvmlInit()  # repeated calls cost nothing
     return pynvml
 
 
 def visible_gpus() -> list[VisibleGpu]:
-    """Return the GPUs that a process started here may use; each MIG slice is a GPU.
+    """Return the GPUs that a process started here may use; each MIG slice counts as a GPU.
 
-    Returns [] without NVML. Honours CUDA_VISIBLE_DEVICES, whose numbers count GPUs in PCI bus
-    order, as nvidia-smi does.
+    Returns [] without NVML. Honours CUDA_VISIBLE_DEVICES, whose numbers are taken in PCI bus order,
+    like those of nvidia-smi.
     """
     try:
         nvml = open_nvml()
@@ -72,7 +72,7 @@ def visible_gpus() -> list[VisibleGpu]:
         return []
     boards = []
     for index in range(count):
-        # a board outside the job's cgroup: NVML counts it, CUDA_VISIBLE_DEVICES does not
+        # raised for a board outside the job's cgroup, which NVML counts, but CUDA does not
         with contextlib.suppress(nvml.NVMLError):
             board = nvml.nvmlDeviceGetHandleByIndex(index)
             boards.append((nvml.nvmlDeviceGetUUID(board), _slices(nvml, board)))
@@ -82,11 +82,11 @@ def visible_gpus() -> list[VisibleGpu]:
 def _chosen(
     boards: list[tuple[str, list[VisibleGpu]]], visible_devices: str | None
 ) -> list[VisibleGpu]:
-    """Return the GPUs that CUDA_VISIBLE_DEVICES names, read as CUDA 13.0 was seen to read it.
+    """Return the GPUs that CUDA_VISIBLE_DEVICES names, parsed as CUDA 13.0 was observed to do it.
 
-    The first word says whether all are numbers or UUIDs. CUDA takes the words up to the first that
-    names no GPU, or several; where one GPU comes twice, it takes none. ``boards``: the UUID and the
-    slices of each. A board's number or UUID stands for all its slices.
+    The first word determines whether all are numbers or UUIDs. CUDA uses the words before the first
+    one that matches no GPU or several; if a GPU comes twice, it uses none. ``boards`` has the UUID
+    and the slices of each board; a board's number or UUID stands for all its slices.
     """
     if visible_devices is None:
         return [gpu for _, slices in boards for gpu in slices]
@@ -107,20 +107,20 @@ def _chosen(
 
 
 def _begins(uuid: str, word: str, kind: str) -> bool:
-    """Return whether a word is a UUID's beginning; what follows a whole UUID does not count."""
+    """Return whether a word is a prefix of a UUID; what follows a complete UUID is ignored."""
     same_kind = word.startswith(kind) and uuid.startswith(kind)
     return same_kind and uuid.lower().startswith(word[: len(uuid)].lower())
 
 
 def _number(word: str) -> int:
-    """Return the number that a word begins with, like C's strtol; sys.maxsize if there is none."""
+    """Return the number at the beginning of a word, like C's strtol; sys.maxsize if none."""
     number = re.match(r"\s*([+-]?\d+)", word)
-    # CUDA keeps 32 bits, so a negative number is a large one here
+    # CUDA keeps 32 bits, so a negative number becomes a large one
     return int(number[1]) % 2**32 if number else sys.maxsize
 
 
 def _slices(nvml: ModuleType, board) -> list[VisibleGpu]:
-    """Return the MIG slices of a board; if it has none, the board itself. Raises NVMLError."""
+    """Return the MIG slices of a board, or the board itself if it has none. Raises NVMLError."""
     handles = []
     with contextlib.suppress(nvml.NVMLError):  # raised for boards without MIG
         if nvml.nvmlDeviceGetMigMode(board)[0]:
@@ -139,9 +139,9 @@ def visible_slugs() -> list[str]:
 
 
 def resolve(gpu: str) -> str:
-    """Return ``gpu``; for ``auto``, the first GPU of this machine, or ``cpu`` if there is none.
+    """Return ``gpu``, or for ``auto`` the first GPU of this machine, or ``cpu`` if it has none.
 
-    Raises PointError if GPUs cannot be found, because the package is missing that asks for them.
+    Raises PointError if the machine has NVIDIA's driver, but the package to find GPUs is missing.
     """
     if gpu != AUTO:
         return gpu

@@ -13,7 +13,7 @@ from . import gpus
 
 @dataclass(frozen=True)
 class Device:
-    """Describe a device, and the cache out of which cold timing has to keep a call's data."""
+    """Describe a device, and the cache that must not hold a call's data in cold timing."""
 
     slug: str
     torch_device: torch.device
@@ -26,7 +26,7 @@ class Device:
         return self.torch_device.type == "cpu"
 
     def free_bytes(self) -> int:
-        """Return the bytes that an allocation could get now."""
+        """Return how many bytes could be allocated now."""
         if self.is_cpu:
             return psutil.virtual_memory().available
         return torch.cuda.mem_get_info(self.torch_device)[0]
@@ -56,7 +56,7 @@ def open_device(gpu: str) -> Device:
 def _gpu(index: int, properties, slug: str) -> Device:
     device = torch.device("cuda", index)
     torch.cuda.set_device(device)
-    uuid = str(properties.uuid)  # without the prefix; of a MIG slice, the UUID of the board
+    uuid = str(properties.uuid)  # lacks the prefix; for a MIG slice, it is the board's
     slice_ = os.environ.get("CUDA_VISIBLE_DEVICES", "")
     if slice_.startswith("MIG-"):  # a process sees at most one slice
         uuid = slice_

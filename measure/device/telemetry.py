@@ -7,9 +7,9 @@ import pynvml
 from .gpus import open_nvml
 from .opened import Device
 
-CLOCK_DRIFT = 0.03  # share by which the SM clock moves while a point is timed: more sets a flag
+CLOCK_DRIFT = 0.03  # share by which the SM clock may vary during timing before a flag is set
 
-# Reasons for which a busy GPU slows down. Idleness and clock settings are no such reasons.
+# NVML's reasons why a busy GPU slows down; being idle and clock settings are left out.
 _THROTTLES = {
     "power_cap": pynvml.nvmlClocksEventReasonSwPowerCap,
     "hw_slowdown": pynvml.nvmlClocksThrottleReasonHwSlowdown,
@@ -17,7 +17,7 @@ _THROTTLES = {
     "hw_thermal": pynvml.nvmlClocksThrottleReasonHwThermalSlowdown,
     "power_brake": pynvml.nvmlClocksThrottleReasonHwPowerBrakeSlowdown,
 }
-# Column of the row -> what to ask NVML about a GPU.
+# Columns of the row -> the NVML query that fills them.
 _QUESTIONS = {
     "sm_clock_mhz": lambda gpu: pynvml.nvmlDeviceGetClockInfo(gpu, pynvml.NVML_CLOCK_SM),
     "memory_clock_mhz": lambda gpu: pynvml.nvmlDeviceGetClockInfo(gpu, pynvml.NVML_CLOCK_MEM),
@@ -54,14 +54,14 @@ class Telemetry:
         """Return which of the flags throttled, clock_drift and shared_gpu the row has."""
         flags = ["throttled"] if self._throttles else []
         flags += ["clock_drift"] if drifted(self._samples["sm_clock_mhz"]) else []
-        # One of these is this process. In a container NVML may list it under another pid.
+        # One is this process itself, which NVML may list under another pid in a container.
         return flags + (["shared_gpu"] if len(self._pids) > 1 else [])
 
     def _ask(self, question):
         try:
             return question(self._gpu)
         except pynvml.NVMLError:
-            return None  # some GPUs and containers do not support some questions
+            return None  # not every GPU and container supports every query
 
 
 def drifted(clocks_mhz: list[float]) -> bool:
