@@ -1,4 +1,4 @@
-"""Define the errors by which measure/ ends a point."""
+"""Define the exceptions that end a point."""
 
 from .status import Status
 
@@ -8,7 +8,7 @@ class PointError(ValueError):
 
 
 class NoRowError(RuntimeError):
-    """Say why no row was written: the pipeline failed, or this is the wrong machine."""
+    """Report why no row was written: the pipeline failed, or this is the wrong machine."""
 
 
 class PointEnded(Exception):

@@ -1,4 +1,4 @@
-"""Draw the matrices of a point from its distribution and seed: all variants get the same ones."""
+"""Draw a point's inputs from its distribution and seed: all variants get the same matrices."""
 
 import itertools
 
@@ -10,14 +10,14 @@ from .clock.base import CallBuffers, Inputs, Out
 from .device.opened import Device
 from .point import Point
 
-ROTATION_CACHES = 3  # the buffers of a rotation exceed so many, if MAX_ROTATION calls suffice
-MAX_ROTATION = 4096  # calls; each is a node of every graph
-# Added to the seed of a point, so that no two of its matrices have one seed. Those of the rotation
-# add only the index of a call.
+ROTATION_CACHES = 3  # the buffers of a rotation exceed so many caches, within MAX_ROTATION calls
+MAX_ROTATION = 4096  # calls, each of which is a node of every graph
+# Offsets from the seed of a point, so that each of its matrices has a seed of its own. The matrices
+# of the rotation add only the index of the call.
 SEED_OFFSETS = {
     "edge_cases": 2**32,
     "new_inputs": 2**33,  # other values in timed buffers
-    "operand": 2**40,  # on top of the others, once for each operand beside x
+    "operand": 2**40,  # in addition, once for each operand besides x
 }
 _DRAW = {"uniform": torch.rand, "normal": torch.randn}  # uniform on [0, 1); standard normal
 
@@ -29,9 +29,9 @@ def draw(
     seed: int,
     device: torch.device,
 ) -> torch.Tensor:
-    """Return a tensor, drawn in float32 and rounded: all dtypes get one.
+    """Return a random tensor, drawn in float32 and rounded, so that dtypes share their values.
 
-    Bit-identical for the same arguments on the same kind of device.
+    It is bit-identical for the same arguments on the same kind of device.
     """
     generator = torch.Generator(device).manual_seed(seed)
     x = _DRAW[distribution](*sizes, generator=generator, device=device, dtype=torch.float32)
@@ -41,9 +41,9 @@ def draw(
 def draw_for(
     op: str, distribution: str, dtype: torch.dtype, rows: int, cols: int, seed: int, device
 ) -> Inputs:
-    """Return the inputs of a call of ``op`` on a matrix (rows, cols) that ``draw`` returns.
+    """Return the inputs of a call of ``op`` on a matrix (rows, cols) from ``draw``.
 
-    Other operands are drawn by ``draw_operand``, each from another seed.
+    Other operands come from ``draw_operand``, each with a seed of its own.
     """
     operation, numbers = operations.load(op), itertools.count()
 
@@ -57,9 +57,9 @@ def draw_for(
 def draw_operand(
     operand: operations.Operand, dtype: torch.dtype, rows: int, cols: int, seed: int, device
 ) -> torch.Tensor:
-    """Return an operand's values for a matrix (rows, cols): standard normal numbers.
+    """Return an operand's values for a matrix (rows, cols).
 
-    Those of int64 are indices of a row's elements, uniform on [0, cols).
+    They are standard normal; those of int64 are indices of a row's elements, uniform on [0, cols).
     """
     sizes = operand.sizes(rows, cols)
     if operand.dtype == "int64":
@@ -86,7 +86,7 @@ def out_like(op: str, inputs: Inputs) -> Out:
 
 
 def empty_out(op: str, inputs: Inputs) -> Out:
-    """Return new tensors for the outputs of a call, which hold no result yet (``spoil``)."""
+    """Return new, uninitialised tensors for the outputs of a call."""
     like = operations.as_tuple(out_like(op, inputs))
     out = tuple(torch.empty_like(y, memory_format=torch.contiguous_format) for y in like)
     return operations.as_out(out)
@@ -100,7 +100,7 @@ def spoil(out: Out) -> Out:
 
 
 def rotation_length(call_bytes: int, cache_bytes: int) -> int:
-    """Return how many calls' buffers exceed three caches; at least 2, at most MAX_ROTATION."""
+    """Return how many calls it takes to exceed three caches; at least 2, at most MAX_ROTATION."""
     return min(MAX_ROTATION, max(2, ROTATION_CACHES * cache_bytes // call_bytes + 1))
 
 
@@ -112,6 +112,6 @@ def rotation(point: Point, device: Device, first: Inputs) -> list[CallBuffers]:
 
 
 def draw_at(point: Point, device: torch.device, index: int) -> Inputs:
-    """Return the inputs at an index: of the rotation, or from one of SEED_OFFSETS on."""
+    """Return the inputs at an index of the rotation, or at an offset of SEED_OFFSETS."""
     dtype, seed = getattr(torch, point.dtype), point.seed + index
     return draw_for(point.op, point.distribution, dtype, point.M, point.N, seed, device)

@@ -1,4 +1,4 @@
-"""Keep a point's stage, its row so far and its samples in a file that outlives its process."""
+"""Keep a point's stage, row and samples in a file, which survives if its process is killed."""
 
 import json
 import os
@@ -18,13 +18,13 @@ class Journal:
         self.current = ""  # stage
 
     def stage(self, name: str, **more) -> None:
-        """Write the stage that begins, the row so far and ``more``; log the stage and the time."""
+        """Write the new stage, the row so far and ``more`` to the file; log stage and time."""
         if os.getpid() != self._worker:
-            return  # a copy of the worker, forked by a kernel, must not write to the same file
+            return  # a kernel has forked the worker; only the original may write
         self.current = name
         print(f"{time.monotonic() - self._begin:7.3f} s  {name}", file=sys.stderr, flush=True)
         temporary = self._path.with_suffix(".tmp")
-        # default=float: numpy's numbers
+        # default=float converts numpy's numbers
         temporary.write_text(
             json.dumps({"stage": name, "row": self.row} | more, default=float), encoding="utf-8"
         )

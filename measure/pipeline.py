@@ -1,4 +1,8 @@
-"""Run the stages of a point, from opening the device to the last check."""
+"""Run the stages of a point, in the worker's process: from opening the device to the last check.
+
+The stages are: load the variant, first call, correctness check, edge cases, draw the buffers,
+record the series, time them, and check the timed buffers. Each one fills columns of the row.
+"""
 
 import random
 import time
@@ -22,17 +26,17 @@ from .replicate import FirstReplicate
 from .row import WRONG_ON
 from .status import Status, classify, describe
 
-INTERPRETED_ROWS = 16  # Triton's interpreter runs programs one by one; these take about a second
+INTERPRETED_ROWS = 16  # about one second in Triton's interpreter, which runs programs in turn
 INTERPRETED_ELEMENTS = 2**20
-ARCHITECTURES = ("sm_80", "sm_90")  # A100 and H200, for which CUDA C++ is compiled on a CPU
+ARCHITECTURES = ("sm_80", "sm_90")  # A100 and H200; a point on a CPU compiles CUDA C++ for them
 
 
 def measure(point: Point, journal: Journal, first_row: dict | None = None) -> list[tuple]:
-    """Fill ``journal.row`` and return the raw samples.
+    """Measure a point: fill ``journal.row`` and return the raw samples.
 
-    ``first_row``: that of replicate 1, for a further one. Raises NoRowError on the wrong machine,
-    for a point that was planned for other code or packages, if the baseline is not plain ATen, or
-    if recording the controls fails. Any later exception becomes the status of the row.
+    ``first_row`` is the row of replicate 1, for further replicates. Raises NoRowError on the wrong
+    machine, for a point that was planned for other code or packages, if the baseline is not plain
+    ATen, or if recording the controls fails. Any other exception becomes the status of the row.
     """
     _refuse_another_plan(point)
     reused = replicate.first_replicate_to_reuse(first_row) if first_row else None
@@ -47,7 +51,7 @@ def measure(point: Point, journal: Journal, first_row: dict | None = None) -> li
     row |= provenance.columns(device, point.variant, point.op)
     row["baseline"] = point.operation.baseline_variant
     row |= plain_aten.columns(device, point.operation)
-    # before the import, in which a module may replace functions
+    # before the variant is imported, because its module may replace functions
     replaced = tamper.watch(device, point.operation)
     try:
         return _Run(point, device, journal, replaced, reused).samples()
@@ -56,7 +60,7 @@ def measure(point: Point, journal: Journal, first_row: dict | None = None) -> li
     # SystemExit: a kernel that calls sys.exit() has not measured anything either
     except (Exception, SystemExit) as error:
         status, message = classify(error), f"{journal.current}: {describe(error)}"
-        # A kernel may have left no memory, or may have replaced what the controls call.
+        # The kernel is at fault if it has left no memory, or has replaced what the controls call.
         if journal.current == timing.CONTROLS and status != Status.OUT_OF_MEMORY and not replaced():
             raise NoRowError(f"the pipeline is at fault: {message}") from error
         row.update(status=status, message=message)
@@ -76,7 +80,7 @@ def _refuse_another_plan(point: Point) -> None:
 
 
 class _Run(NamedTuple):
-    """Hold what all stages of a point need. They fill ``journal.row``, and raise PointEnded."""
+    """Hold what the stages of a point need; they fill ``journal.row``, and raise PointEnded."""
 
     point: Point
     device: Device
@@ -85,7 +89,7 @@ class _Run(NamedTuple):
     reused: FirstReplicate | None  # None for replicate 1
 
     def samples(self) -> list[tuple]:
-        """Run all stages; return the samples of timed blocks."""
+        """Run all stages; return the samples of the timed blocks."""
         point, row, stage = self.point, self.journal.row, self.journal.stage
         stage("loading the variant")
         variant, call = self._load()
@@ -116,7 +120,7 @@ class _Run(NamedTuple):
         _end_if_wrong("integrity", self.replaced())
         recheck_timed = recheck.check_three_rows if self.reused else recheck.check_timed
         accuracies.append(recheck_timed(point, timed.clock))
-        _end_if_wrong("integrity", self.replaced())  # the check may have given the kernel a chance
+        _end_if_wrong("integrity", self.replaced())  # again, because the recheck ran the kernel
         row |= correctness.worst(accuracies).columns()
         _end_if_wrong("after timing", accuracies[-1].problem)
         row |= timed.columns
@@ -135,12 +139,12 @@ class _Run(NamedTuple):
         return variant, call
 
     def _first_inputs(self) -> Inputs:
-        """Return the inputs of the first call, if the device has memory for all of the point."""
+        """Return the inputs of the first call. Raises PointEnded if the point needs more memory."""
         point, rows = self.point, self.point.M
         if point.interpreted:
             numpy.seterr(all="ignore")  # Triton's interpreter computes -inf - -inf with NumPy
             rows = min(rows, INTERPRETED_ROWS, max(1, INTERPRETED_ELEMENTS // point.N))
-        # On a CPU an allocation may succeed, and Linux may kill a process when it uses the memory.
+        # On a CPU an allocation may succeed, and Linux kills the process once it uses the memory.
         needed, free = _needed_bytes(rows, point, self.device), self.device.free_bytes()
         if needed > free:
             raise PointEnded(
@@ -159,7 +163,7 @@ class _Run(NamedTuple):
         rows = correctness.rows_to_check(count, point.N, point.seed, torch_device)
         accuracy = correctness.check_call(call, first, rows, point.op, point.interpreted)
         row |= accuracy.columns()
-        # Before the check's result, because the check uses functions that are watched.
+        # before the check's result is used, because the check relies on what is watched
         _end_if_wrong("integrity", self.replaced())
         _end_if_wrong("correctness check", accuracy.problem)
         self.journal.stage("edge cases")
@@ -173,19 +177,17 @@ class _Run(NamedTuple):
 
 
 def _compile_only(variant: kernels.Variant, call: Call, point: Point, row: dict) -> None:
-    """Compile CUDA C++ for ARCHITECTURES, and end the point.
+    """Compile CUDA C++ for ARCHITECTURES, and end the point: raises PointEnded, or NVRTC's error.
 
-    Raises PointEnded, and compilers' errors.
-
-    Functions that ``kernels.cuda.launch.launches`` does not decorate are not compiled.
+    Only functions that ``kernels.cuda.launch.launches`` decorates are compiled.
     """
     from kernels.cuda import nvrtc
 
     begin, size, dtype = time.perf_counter(), (point.M, point.N), getattr(torch, point.dtype)
-    # a tensor without memory, with rows aligned as in a new one
+    # a tensor without memory, whose rows are aligned like those of a new one
     x = torch.empty(size, dtype=dtype, device="meta")
     launches = getattr(call, "launches", ())
-    compiled = [  # the architectures that take all kernels of the point
+    compiled = [  # the architectures that support all kernels of the point
         arch
         for arch in ARCHITECTURES
         if launches and all(nvrtc.build_for(planner, x, log, arch) for planner, log in launches)
@@ -210,10 +212,10 @@ def _needed_bytes(rows: int, point: Point, device: Device) -> int:
     needed = count * point.call_bytes // point.M * rows  # the rotation
     needed += 4 * matrix  # a float32 draw
     operation = point.operation
-    # copies to compare, and a mask
+    # copies of the inputs for comparison, and a mask
     needed += sum(operand.bytes(rows, point.N, itemsize) for operand in operation.inputs) + matrix
     allocated = operation.baseline_matrices * itemsize + operation.baseline_float32_matrices * 4
     needed += allocated * matrix
-    # ten arrays of float64, and as many again for each further matrix that is read
+    # ten float64 arrays for each matrix that is read
     checked = min(matrix, correctness.ELEMENTS_CHECKED)
     return needed + 80 * sum(operand.is_matrix for operand in operation.inputs) * checked

@@ -1,7 +1,7 @@
-"""Take from the row of replicate 1 what a further replicate does not check or measure again.
+"""Reuse the row of replicate 1 for what further replicates need not check or measure again.
 
-All replicates of a point have one kernel and the same rooflines. So a further one times the blocks
-and eager calls, and then checks three rows. Columns that only replicate 1 measures stay empty.
+All replicates of a point have the same kernel and the same rooflines. So a further one only times
+blocks and eager calls, and then checks three rows. Columns of other measurements stay empty.
 """
 
 import sys
@@ -13,12 +13,12 @@ from .errors import PointError
 from .point import CPU, Point
 from .status import Status
 
-FLAGS = {"edge_cases", "not_cold"}  # only replicate 1 looks for them
-TRANSIENT = (Status.OUT_OF_MEMORY, Status.TIMEOUT)  # other processes may have caused these
+FLAGS = {"edge_cases", "not_cold"}  # flags that only replicate 1 checks for
+TRANSIENT = (Status.OUT_OF_MEMORY, Status.TIMEOUT)  # statuses that other processes may cause
 
 
 class FirstReplicate(NamedTuple):
-    """Hold what replicate 1 has found out about a variant that was timed."""
+    """Hold what replicate 1 has established about a variant that was timed."""
 
     message: str
     flags: set[str]
@@ -27,7 +27,7 @@ class FirstReplicate(NamedTuple):
 
 
 def read_first(path: Path, point: Point) -> dict:
-    """Return the row of replicate 1 of a point. Raises PointError if the file has another row."""
+    """Read the row of a point's replicate 1. Raises PointError if the file has another row."""
     try:
         first_row = row.read_row(path)
     except (OSError, ValueError) as error:
@@ -42,7 +42,7 @@ def read_first(path: Path, point: Point) -> dict:
 
 
 def first_replicate_to_reuse(first_row: dict) -> FirstReplicate | None:
-    """Return what a further replicate takes from this row; None, and a log, if it takes nothing."""
+    """Return what can be reused of this row; if nothing can, log the reason and return None."""
     current = fingerprint.fingerprint(first_row["variant"], first_row["op"])
     if fingerprint.without_attempt(first_row["fingerprint"] or "") != current:
         why = "other code or other packages have measured the first replicate"
@@ -59,5 +59,5 @@ def first_replicate_to_reuse(first_row: dict) -> FirstReplicate | None:
 
 
 def repeat_failure(first_row: dict) -> dict:
-    """Return the row of a further replicate if the first has failed, and would fail again."""
+    """Return the row of a further replicate, if the first one has failed and would fail again."""
     return first_row | {"message": f"repeated from replicate 1: {first_row['message'] or ''}"}

@@ -1,4 +1,4 @@
-"""Compute medians and paired ratios with their intervals, exactly, from order statistics."""
+"""Compute medians and paired ratios with exact confidence intervals, from order statistics."""
 
 import functools
 import math
@@ -19,10 +19,10 @@ class Interval(NamedTuple):
 
 @functools.cache
 def left_out(n: int) -> int:
-    """Return how many of n sorted values the interval leaves out at either end.
+    """Return how many of n sorted values a median's interval leaves out at either end.
 
-    The number of independent values below their median is binomial (n, 1/2), whatever the
-    distribution. So two sorted values cover the median with a known probability. The interval is
+    How many independent values lie below their distribution's median is binomial (n, 1/2), whatever
+    the distribution, so any two order statistics cover it with a known probability. The interval is
     the narrowest that reaches CONFIDENCE; fewer than 6 values get their whole range. Source: David
     and Nagaraja, "Order Statistics", 2003, section 7.1.
     """
@@ -33,7 +33,7 @@ def left_out(n: int) -> int:
 
 
 def median_interval(values) -> Interval:
-    """Return the median of ``values`` and its interval. Raises ValueError for no values."""
+    """Return the median of ``values`` and its interval. Raises ValueError if there are none."""
     ordered = np.sort(np.asarray(values, dtype=float))
     if ordered.size == 0:
         raise ValueError("no values: a median needs at least one")
@@ -45,6 +45,6 @@ def median_interval(values) -> Interval:
 def paired_ratio(numerator, denominator) -> Interval:
     """Return the median over blocks of numerator / denominator, both (blocks,), and its interval.
 
-    Ratios are paired, because a drift of the GPU's clocks scales both times of a block alike.
+    Times are paired by block, because a drift of the GPU's clocks scales both times alike.
     """
     return median_interval(np.asarray(numerator) / np.asarray(denominator))

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """Name the outcomes of a point, which row.csv allows."""
+    """Name the outcomes of a point, as row.csv lists them."""
 
     OK = "ok"
     INTERPRETED = "interpreted"
@@ -17,7 +17,7 @@ class Status(StrEnum):
     TIMEOUT = "timeout"
 
 
-# Statuses that do not show a faulty kernel: not to take a matrix is a limit.
+# Statuses of kernels that are not faulty; refusing a matrix is a limit, not a fault.
 RIGHT = (Status.OK, Status.INTERPRETED, Status.UNSUPPORTED)
 
 
@@ -25,9 +25,9 @@ def classify(error: BaseException) -> Status:
     """Return the status of a point whose kernel raised ``error``."""
     if out_of_memory(error):
         return Status.OUT_OF_MEMORY
-    if isinstance(error, ImportError):  # packages may be imported as late as in the first call
+    if isinstance(error, ImportError):  # some packages are imported only by the first call
         return Status.UNAVAILABLE
-    # Compare names of classes: an import of the classes would need the packages of all variants.
+    # Classes are compared by name, because importing them would need all variants' packages.
     kinds = _kinds(error)
     if "DynamicLibNotFoundError" in kinds:  # cuda-core: NVRTC's or another library is not installed
         return Status.UNAVAILABLE
@@ -45,13 +45,13 @@ def out_of_memory(error: BaseException) -> bool:
     """Return whether the device or the host had no memory left."""
     if _kinds(error) & {"OutOfMemoryError", "MemoryError"}:  # the first is torch's
         return True
-    # messages of torch on a CPU, and of a driver that loads a binary or builds a graph
+    # messages of torch on a CPU, and of the driver when it loads a binary or builds a graph
     phrases = ("can't allocate memory", "out of memory", "CUDA_ERROR_OUT_OF_MEMORY")
     return refused_by_gpu(error) and any(phrase in str(error) for phrase in phrases)
 
 
 def refused_by_gpu(error: BaseException) -> bool:
-    """Return whether the exception is one by which torch, Triton or cuda-core tell GPU errors."""
+    """Return whether torch, Triton or cuda-core report GPU errors by this class of exception."""
     return bool(_kinds(error) & {"RuntimeError", "CUDAError"})
 
 

@@ -1,4 +1,8 @@
-"""Time a variant that passed the correctness check against its controls."""
+"""Time a variant that has passed the correctness check, together with its controls.
+
+The controls are the rooflines and torch's own operation, twice. Columns and flags of the row are
+derived from the samples here.
+"""
 
 import random
 from dataclasses import dataclass
@@ -19,19 +23,19 @@ from .stats import paired_ratio
 from .status import Status
 
 AA_TOLERANCE = 0.01  # an A/A interval that excludes 1 by more than this sets a flag
-# Upper over lower end of an interval, beyond which a row is noisy. Of the recorded rows of GPUs one
-# in a thousand has so wide an interval; on a CPU that does other work, most do.
+# Ratio of an interval's ends above which a row is noisy. One in a thousand recorded rows of GPUs
+# has so wide an interval; on a CPU with other work most rows do.
 NOISY = 1.1
 ROOFLINE_TOLERANCE = 1.02  # share of the roofline's bandwidth above which it is mismeasured
-# Share of lines that a cold call may find in L2. An H200 sets 3/16 of L2 aside for persisting
-# lines. A kernel that keeps so much of a rotation over three L2 would find 6 % of its lines there.
+# Share of its lines that a cold call may find in L2. An H200 sets 3/16 of L2 aside for persisting
+# lines. A kernel that kept that much of a rotation over three L2 would find 6 % of its lines there.
 MAX_FOUND = 0.05
-CONTROLS = "recording the controls"  # the stage in which the kernel is not called
+CONTROLS = "recording the controls"  # a stage in which the kernel is not called
 
 
 @dataclass
 class Timed:
-    """Hold columns and flags of the row, all samples, and the clock for the check afterwards."""
+    """Hold columns and flags of the row, all samples, and the clock, for the recheck."""
 
     columns: dict
     flags: list[str]
@@ -49,10 +53,11 @@ def time_variant(
 ) -> Timed:
     """Time ``call`` and its controls on the buffers of ``rotation``.
 
-    ``reused``: what a further replicate takes from the first, and does not time again. Raises
-    PointEnded if a call cannot be recorded in a CUDA graph, or if a graph leaves out work.
+    ``reused`` holds what a further replicate takes from the first and does not measure again.
+    Raises PointEnded if a call cannot be recorded in a CUDA graph, or if a graph lacks some of its
+    work.
     """
-    order = random.Random(journal.row["order_seed"])  # orders series in blocks, and graphs
+    order = random.Random(journal.row["order_seed"])  # of series in blocks, and of graph instances
     journal.stage("recording the variant")
     if device.is_cpu:
         clock = HostClock(rotation)
@@ -87,7 +92,7 @@ def time_variant(
 
 
 def _record(clock: Clock, call: Call) -> list[str]:
-    """Record the variant, and compare the calls in its graphs; return flags. Raises PointEnded."""
+    """Record the variant, compare the calls in its graph; return flags. Raises PointEnded."""
     try:
         clock.add(call, base.VARIANT)
         problem, overlaps = clock.compare_graph(base.VARIANT)
@@ -107,7 +112,7 @@ def _record(clock: Clock, call: Call) -> list[str]:
 def _add_controls(
     clock: Clock, point: Point, device: Device, reused: FirstReplicate | None
 ) -> dict:
-    """Make the rooflines, and torch's own operation twice, series of the clock. Return columns."""
+    """Add the rooflines, and torch's own operation twice, to the clock's series. Return columns."""
     columns, operation = {}, point.operation
     if device.is_cpu:
         copy = controls.HOST_ROOFLINES[operation.roofline]
@@ -152,17 +157,17 @@ def derive_columns(point: Point, samples: list[Sample]) -> dict:
         "aa_ratio": aa.value,
         "aa_low": aa.low,
         "aa_high": aa.high,
-        # the inputs, read once, and the outputs, written once
+        # counts the inputs as read once, and the outputs as written once
         "throughput_gbps": point.call_bytes / time_us / 1000,
     }
 
 
 def eager_columns(samples: list[Sample], submissions: dict[str, list[float]]) -> dict:
-    """Return the columns of eager calls; {} where no submission was timed.
+    """Return the columns of eager calls; {} if no submission was timed.
 
-    A caller in a loop waits for the slower of two: the host, which submits each call, and the GPU,
-    which runs it. So the ratio to torch is that of these longer times, each round of submissions
-    paired with a block of the GPU's times.
+    A loop of eager calls runs at the pace of the slower side: the host, which submits a call, or
+    the GPU, which runs it. So the ratio over torch is computed from the larger of the two times,
+    where each round of submissions is paired with a block of GPU times.
     """
     if not submissions:
         return {}
@@ -187,10 +192,10 @@ def _times_us(samples: list[Sample], series: str) -> np.ndarray:
 def find_flags(columns: dict, call_bytes: int, calls: int, cache_bytes: int) -> list[str]:
     """Return the flags of a row with these columns, whose rotation has ``calls`` calls.
 
-    ``aa_biased`` is only a gross check: for smaller biases the analysis widens the intervals. An
-    interval that is wide shows no bias, whatever the ratio, and so it is ``noisy``.
-    ``faster_than_roofline``: only a call that exceeds the cache can prove that. ``launch_bound``:
-    an eager caller waits for the host, not for the kernel.
+    ``aa_biased`` is only a coarse check; for smaller biases the analysis widens the intervals. A
+    wide interval shows no bias, whatever the ratio, and makes the row ``noisy``.
+    ``faster_than_roofline`` can only be told for calls that exceed the cache. ``launch_bound``: an
+    eager caller waits for the host, not for the kernel.
     """
     flags = []
     if columns["aa_low"] > 1 + AA_TOLERANCE or columns["aa_high"] < 1 - AA_TOLERANCE:

@@ -1,12 +1,12 @@
-"""Ask a fork server for a process that runs a point, and wait for the end of that process.
+"""Ask a fork server for a process that runs a point, and wait for that process to end.
 
-The server (``fork_server``) has torch loaded, which saves 3.6 s a point on a GPU host. The first
-point that needs a server starts it. It ends with its owner: the Snakemake that runs the sweep, or
-the measuring command itself.
+The server (``fork_server``) has torch loaded, which saves 3.6 s per point on a GPU host. The first
+point that needs a server starts it. It ends with its owner, which is the Snakemake that runs the
+sweep, or the measuring command itself.
 
 Clients find the server by the name of its socket, a hash of owner, user, interpreter, environment
-and the times of SERVED. So no point gets a server of other code. The socket is abstract: it leaves
-no file behind, and only one server can take its name.
+and the modification times of SERVED, so that no point gets a server with other code. The socket is
+abstract: it leaves no file behind, and only one server can take its name.
 """
 
 import contextlib
@@ -29,16 +29,16 @@ from ..errors import NoRowError
 from ..point import Point
 from . import reaper
 
-LOAD_S = 120.0  # a server loads torch from a slow disk in less
-KILLED_S = 60.0  # the processes of a point end in less once they are killed
-BACKLOG = 64  # points that may ask at once
-# Attempts to connect, POLL_S apart. Another point that has taken the name listens long before.
+LOAD_S = 120.0  # more than a server takes to load torch from a slow disk
+KILLED_S = 60.0  # more than the processes of a point take to end after being killed
+BACKLOG = 64  # points that may connect at the same time
+# Attempts to connect, POLL_S apart: more than another point needs to listen after taking the name.
 ATTEMPTS = 100
 OWNER_ENDED = "the process for which this point is measured (--served-for) has ended"
-# They differ between the jobs of one sweep, and do not change how Python or torch is loaded.
+# Variables that differ between the jobs of a sweep, but do not affect how torch is loaded.
 PER_JOB_VARIABLES = ("CUDA_VISIBLE_DEVICES", "PWD", "OLDPWD", "SHLVL", "_")
 PER_JOB_VARIABLES += ("TMPDIR", "TEMPDIR", "TMP", "TEMP")
-# The code of the project that a server has loaded. It is not hashed, which takes 60 ms a point.
+# Project files that a server has loaded. Hashing their content would take 60 ms per point.
 SERVED = ("measure/**/*.py", "measure/row.csv", "operations/*.py", "kernels/*.py")
 SERVED += ("kernels/registry/*.py", "kernels/cuda/*.py")
 
@@ -46,11 +46,11 @@ SERVED += ("kernels/registry/*.py", "kernels/cuda/*.py")
 def run_worker(
     point: Point, folder: Path, lock: GpuLock | None, owner: int, first_row: dict | None = None
 ) -> int | None:
-    """Run a point's worker; return its return code, or None if its time was up.
+    """Run a point's worker; return its exit code, or None if it exceeded its time limit.
 
-    The worker writes to ``folder``, and ends with the process ``owner``. ``lock`` stays held while
-    a process of the point lives. ``first_row``: the row of replicate 1. Raises NoRowError, and
-    OSError if ``folder`` cannot be written.
+    The worker writes to ``folder``, and ends with the process ``owner``. ``lock`` stays held as
+    long as any process of the point lives. ``first_row`` is the row of replicate 1. Raises
+    NoRowError, and OSError if ``folder`` cannot be written.
     """
     environment = environment_of(point, lock)
     job = {"point": asdict(point), "first_row": first_row}
@@ -66,14 +66,14 @@ def run_worker(
     except ProcessLookupError:
         raise NoRowError(OWNER_ENDED) from None
     except OSError as error:
-        # A reaper does not fail once its worker has begun: it was killed.
+        # Once its worker has begun, a reaper does not fail by itself, so it was killed.
         if (folder / "progress.json").exists():
             return -signal.SIGKILL
         raise NoRowError(f"the fork server did not answer ({error}); the log says why") from error
 
 
 def environment_of(point: Point, lock: GpuLock | None) -> dict[str, str]:
-    """Return the environment of a point's worker, which sees only the GPU that is locked for it."""
+    """Return the environment of a point's worker, in which it sees only the locked GPU."""
     environment = with_project(os.environ)
     if point.is_cpu:
         environment["CUDA_VISIBLE_DEVICES"] = ""
@@ -85,21 +85,21 @@ def environment_of(point: Point, lock: GpuLock | None) -> dict[str, str]:
 
 
 def with_project(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment in which Python finds this project from any folder."""
+    """Return the environment with this project on PYTHONPATH, so that any folder will do."""
     path = str(ROOT), environment.get("PYTHONPATH")
     return {**environment, "PYTHONPATH": os.pathsep.join(filter(None, path))}
 
 
 def _answer(connection: socket.socket, end_of_owner: int, timeout_s: float) -> int | None:
-    """Return the return code that a reaper answers; None if the point's time was up.
+    """Wait for a reaper's answer, the exit code; None if the point exceeded its time limit.
 
-    Raises NoRowError if the owner ends or nobody answers, OSError if the reaper ends.
+    Raises NoRowError if the owner ends or no answer comes, OSError if the reaper ends.
     """
     try:
         patience_s = LOAD_S + timeout_s + KILLED_S
         ready, _, _ = select.select([connection, end_of_owner], [], [], patience_s)
-    except BaseException:  # this job is cancelled: the point ends first
-        with contextlib.suppress(OSError):  # the reaper may have ended
+    except BaseException:  # this job is being cancelled: first end the point
+        with contextlib.suppress(OSError):  # the reaper may have ended already
             connection.shutdown(socket.SHUT_WR)
             select.select([connection], [], [], 1.0)
         raise
@@ -117,7 +117,7 @@ def _answer(connection: socket.socket, end_of_owner: int, timeout_s: float) -> i
 
 
 def _connect(environment: dict[str, str], owner: int, end_of_owner: int) -> socket.socket:
-    """Return a connection to the server, started if need be. Raises ConnectionError."""
+    """Return a connection to the server; start it if necessary. Raises ConnectionError."""
     name = socket_name(environment, owner)
     for _ in range(ATTEMPTS):
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -134,7 +134,7 @@ def _connect(environment: dict[str, str], owner: int, end_of_owner: int) -> sock
 
 
 def _start(name: str, environment: dict[str, str], end_of_owner: int) -> None:
-    """Start a server, unless another point does. Points wait at the socket while it loads."""
+    """Start a server, unless another point is doing so. Points can connect while it loads."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         try:
             listener.bind(name)
@@ -145,12 +145,12 @@ def _start(name: str, environment: dict[str, str], end_of_owner: int) -> None:
         fds = listener.fileno(), end_of_owner
         subprocess.Popen(
             [sys.executable, "-m", f"{__package__}.fork_server", *map(str, fds)],
-            cwd=ROOT,  # Python imports from this folder first; not from the job's
+            cwd=ROOT,  # so that Python imports from here first, and not from the job's folder
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr,
             pass_fds=fds,
-            start_new_session=True,  # Ctrl-C is for the measuring command
+            start_new_session=True,  # Ctrl-C must reach only the measuring command
         )
 
 
@@ -162,7 +162,7 @@ def socket_name(environment: dict[str, str], owner: int) -> str:
     }
     files = sorted(path for pattern in SERVED for path in ROOT.glob(pattern))
     code = [(str(path), path.stat().st_mtime_ns) for path in files]
-    # the mount namespace: containers may share the network, and with it abstract names
+    # includes the mount namespace, because containers that share a network share abstract names
     machine = os.getuid(), os.readlink("/proc/self/ns/mnt"), sys.executable, sys.prefix
     text = json.dumps([owner, machine, code, variables], sort_keys=True)
     return f"\0softmax-bench-{hashlib.sha256(text.encode()).hexdigest()[:16]}"

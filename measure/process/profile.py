@@ -1,9 +1,9 @@
 """Profile one call of a point with Nsight Compute: ``python -m measure point … --profile FILE``.
 
-ncu runs this module in a separate process, with the point as its argument. The process compiles
-and loads the kernel by two calls, and opens the profiler's range for a third. So the profile has
-the kernels of one call, on the buffers of a timed one, and none that draws input or tunes. ncu
-empties the caches before each kernel, which is as cold as the timing is.
+ncu runs this module in a separate process, with the point as its argument. The process makes two
+calls, which compile and load the kernel, and starts the profiler for a third. So the profile has
+the kernels of one call, on buffers like those of a timed one, and none that draw inputs or tune.
+ncu flushes the caches before each kernel, so the call is as cold as a timed one.
 """
 
 import contextlib
@@ -19,13 +19,13 @@ from ..point import Point
 from . import fork_client
 
 TOOL = "ncu"
-SUFFIX = ".ncu-rep"  # ncu adds it to names that lack it
+SUFFIX = ".ncu-rep"  # which ncu appends to names that lack it
 OPTIONS = ("--profile-from-start=off", "--set=full", "--force-overwrite")
-CALLS_BEFORE = 2  # the second no longer pays for what the first has set up
+CALLS_BEFORE = 2  # unprofiled calls; the second no longer pays for first-use set-up
 
 
 class ProfileError(RuntimeError):
-    """Say why a point was not profiled."""
+    """Report why a point was not profiled."""
 
 
 def require_profiler(point: Point, file: Path) -> None:
@@ -41,7 +41,7 @@ def require_profiler(point: Point, file: Path) -> None:
         file = _named(file)
         file.parent.mkdir(parents=True, exist_ok=True)
         existed = file.exists()
-        file.open("ab").close()  # an older profile stays until there is a new one
+        file.open("ab").close()  # keeps an older profile until there is a new one
         if not existed:
             file.unlink()
     except (OSError, ValueError) as error:
@@ -51,7 +51,7 @@ def require_profiler(point: Point, file: Path) -> None:
 
 
 def _named(file: Path) -> Path:
-    """Return the name that ncu gives a profile."""
+    """Return the name under which ncu writes the profile."""
     return file if file.suffix == SUFFIX else file.with_name(file.name + SUFFIX)
 
 

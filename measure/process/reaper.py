@@ -1,10 +1,10 @@
 """Run the worker of one point, and leave none of the point's processes behind.
 
-A kernel may start processes, give them their own sessions, and die. All become children of the
-reaper (PR_SET_CHILD_SUBREAPER), which kills them and keeps the GPU locked until they have ended.
+A kernel may start processes, move them to other sessions, and die. The reaper adopts them all
+(PR_SET_CHILD_SUBREAPER), kills them, and keeps the GPU locked until they have ended.
 
-A request is one message: the path of the point's folder, with descriptors of the log and of the
-GPU's lock, if there is one. The answer is one message: the worker's return code, or TIMED_OUT. When
+A request is one message: the path of the point's folder, with the descriptors of the log and, if
+there is one, of the GPU's lock. The answer is one message: the worker's exit code, or TIMED_OUT. If
 the measuring command closes its end of the connection, the reaper kills the point.
 """
 
@@ -29,8 +29,8 @@ from ..journal import Journal
 from ..point import Point
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
-PIDFD_OPEN = 434  # its number on every architecture: asm-generic/unistd.h
-REQUEST_S = 10.0  # a client sends its request at once; a busy machine delays it by less
+PIDFD_OPEN = 434  # number of the system call on every architecture: asm-generic/unistd.h
+REQUEST_S = 10.0  # a client sends its request at once; this allows for a busy machine
 POLL_S = 0.01
 TIMED_OUT = b"timed out"
 
@@ -43,7 +43,7 @@ def serve(connection: socket.socket) -> None:
     folder = Path(os.fsdecode(message))
     job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     for standard in (1, 2):
-        os.dup2(fds[0], standard)  # prints of a kernel go into the log
+        os.dup2(fds[0], standard)  # so that what a kernel prints goes to the log
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     own_pid, locked = os.getpid(), len(fds) > 1
 
@@ -60,8 +60,8 @@ def serve(connection: socket.socket) -> None:
         os.environ.update(job["environment"])
         os.chdir(job["directory"])
         measure(job, Journal(folder))
-        # Exiting takes 0.1 s with a CUDA context, so a worker with a lock answers before: the lock
-        # holds the next point back. A forked copy of the worker must not answer.
+        # Exiting with a CUDA context takes 0.1 s, so a worker with a lock answers before it exits;
+        # the lock holds the next point back. A copy that the kernel has forked must not answer.
         if locked and os.getpid() == worker_pid:
             _answer(connection, b"0")
 
@@ -69,7 +69,7 @@ def serve(connection: socket.socket) -> None:
     end_of_worker = open_pidfd(pid)
     sources = [end_of_worker, connection]
     ready, _, _ = select.select(sources, [], [], job["point"]["timeout_s"])
-    os.kill(pid, signal.SIGKILL)  # until waitpid, its number cannot be another process's
+    os.kill(pid, signal.SIGKILL)  # until waitpid(), the pid cannot belong to another process
     _, status = os.waitpid(pid, 0)
     end_descendants()
     code = str(os.waitstatus_to_exitcode(status)).encode()
@@ -78,7 +78,7 @@ def serve(connection: socket.socket) -> None:
 
 def measure(job: dict, journal: Journal) -> None:
     """Measure the point of a job; write its row and samples to the journal."""
-    # When memory runs out, Linux must kill this process and what it starts, not the sweep.
+    # If memory runs out, Linux shall kill this process and its children, and not the sweep.
     with contextlib.suppress(OSError):  # some containers forbid it
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="utf-8")
     point = Point(**job["point"])
@@ -95,7 +95,7 @@ def measure(job: dict, journal: Journal) -> None:
 
 
 def _answer(connection: socket.socket, answer: bytes) -> None:
-    with contextlib.suppress(OSError):  # the measuring command may have ended, or have its answer
+    with contextlib.suppress(OSError):  # the measuring command has ended or has an answer already
         connection.send(answer)
 
 
@@ -117,7 +117,7 @@ def fork(act: Callable[[], None]) -> int:
 
 
 def end_descendants() -> None:
-    """Kill every child and wait for its end; its own children then are this process's."""
+    """Kill every child and wait until it has ended; its children then become this process's."""
     while True:
         try:
             if os.waitpid(-1, os.WNOHANG)[0]:
@@ -133,7 +133,7 @@ def end_descendants() -> None:
 def open_pidfd(pid: int) -> io.FileIO:
     """Return a file that becomes readable when a process ends (a pidfd).
 
-    Raises ProcessLookupError. It calls Linux itself: conda builds Python without os.pidfd_open.
+    Raises ProcessLookupError. Makes the system call itself: conda's Python lacks os.pidfd_open.
     """
     pidfd = ctypes.CDLL(None, use_errno=True).syscall(PIDFD_OPEN, pid, 0)
     if pidfd < 0:
@@ -142,7 +142,7 @@ def open_pidfd(pid: int) -> io.FileIO:
 
 
 def peer_uid(connection: socket.socket) -> int:
-    """Return the user at the other end of a connection, as Linux knows it (SO_PEERCRED)."""
+    """Return the user id of the process at the other end of a connection (SO_PEERCRED)."""
     size = struct.calcsize("3i")
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
     return struct.unpack("3i", credentials)[1]

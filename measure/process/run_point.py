@@ -1,4 +1,4 @@
-"""Turn one point into one row, whatever ends the worker that measures it."""
+"""Turn one point into one row, however the worker that measures it ends."""
 
 import contextlib
 import errno
@@ -19,7 +19,7 @@ from ..status import Status
 from . import fork_client
 
 MIN_FREE_BYTES = 2**20  # more than a worker writes
-# Errors of a folder for temporary files that another folder would not have.
+# Errors of the temporary folder that using another folder would avoid.
 NOT_WRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 COUNTERS = Path("/proc/vmstat")
 
@@ -29,9 +29,9 @@ def measure_point(
 ) -> tuple[dict, list[tuple]]:
     """Measure a point in its own process, alone on its GPU; return its row and its samples.
 
-    ``owner``: the process whose fork server is used (default: this one). ``first_row``: the row of
-    replicate 1 (see ``replicate``). Raises NoRowError if the machine lacks the GPU, or if the
-    worker failed before the kernel could be at fault.
+    ``owner`` is the pid of the process whose fork server is used (default: this one). ``first_row``
+    is the row of replicate 1 (see ``replicate``). Raises NoRowError if the machine lacks the GPU,
+    or if the worker failed before the kernel could be at fault.
     """
     gpu = gpu_lock.assigned_gpu(point, gpus.visible_gpus())
     if not gpu and not point.is_cpu:
@@ -69,7 +69,7 @@ def _measured(
 
 
 def oom_kills() -> int:
-    """Return how many processes Linux has killed since its start because memory ran out."""
+    """Return how many processes Linux has killed since boot because memory ran out."""
     with contextlib.suppress(OSError):
         counts = dict(line.split() for line in COUNTERS.read_text(encoding="utf-8").splitlines())
         return int(counts.get("oom_kill", 0))
@@ -79,7 +79,7 @@ def oom_kills() -> int:
 def _row_of_worker(
     point: Point, folder: Path, returncode: int | None, new_oom_kills: int
 ) -> tuple[dict, list[tuple]]:
-    """Return the row and samples.
+    """Return the row and the samples of a worker that has ended, from its journal and exit code.
 
     Raises NoRowError, and OSError if a full disk has ended the worker.
     """
@@ -90,7 +90,7 @@ def _row_of_worker(
         raise NoRowError(progress["refused"])
     if "samples" in progress:
         return row, [tuple(sample) for sample in progress["samples"]]
-    (folder / "free_space").write_bytes(bytes(MIN_FREE_BYTES))  # a full disk is no kernel's fault
+    (folder / "free_space").write_bytes(bytes(MIN_FREE_BYTES))  # raises if the disk is full
     if "gpu" not in row:
         raise NoRowError(
             f"the worker ended ({_ending(returncode)}) before it had opened the device"
