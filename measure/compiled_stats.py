@@ -1,4 +1,4 @@
-"""Read the figures of compiled kernels after the first call."""
+"""Time the first call, and read registers, spills and occupancy of the kernels it compiled."""
 
 import sys
 import time
@@ -33,7 +33,7 @@ def first_call(name: str, op: str, call: Call, inputs: Inputs) -> dict:
 
 
 def cuda_columns() -> dict:
-    """Return the columns of the CUDA C++ kernels launched by kernels/cuda/launch.py; {} of none."""
+    """Return the columns of all kernels that kernels/cuda/launch.py has launched; {} if none."""
     from kernels.cuda import launch  # needs cuda-core
 
     launches = launch.cached_launches()
@@ -49,9 +49,9 @@ def cuda_columns() -> dict:
 
 
 def triton_columns(module_names: Iterable[str]) -> dict:
-    """Return the columns of the Triton kernels that these modules have launched; {} of none.
+    """Return the columns of the Triton kernels that these modules have launched; {} if none.
 
-    Autotuned kernels do not count: most were compiled only to be rejected.
+    Autotuned kernels are left out, because most of them were compiled only to be rejected.
     """
     launched = [kernel for name in module_names for kernel in _launched(sys.modules.get(name))]
     return _columns(
@@ -64,7 +64,7 @@ def triton_columns(module_names: Iterable[str]) -> dict:
 
 
 def _columns(blocks_per_sm: list[int], **figures: list[int]) -> dict:
-    """Return the largest of one figure over all kernels, and the fewest resident blocks."""
+    """Return the largest value of each figure over all kernels, and the fewest resident blocks."""
     if not blocks_per_sm:
         return {}
     largest = {name: max(values) for name, values in figures.items()}

@@ -1,16 +1,16 @@
-"""Name, in eight digits, everything that can change the numbers of a row besides its identity.
+"""Compute fingerprints: eight digits that stand for the code and the packages behind a row.
 
 The fingerprint is a hash over the code that a point loads, and over the versions of the packages
-that compile and run it. It is part of the path of a row. So a row that exists counts, whatever
-happened to file times or to Snakemake's records, and a row of other code is at another path.
+that compile and run it. It is part of a row's path. So a row that exists is valid, whatever
+happened to file times or to Snakemake's records, and other code has its rows at other paths.
 
-The versions are those of the Python that plans the sweep, read without importing a package. Where
-it lacks torch, as under ``--use-conda``, they are the pins of environment.yml, from which the jobs'
-environment is made. The process that measures computes the fingerprint of the environment it runs
-in, and refuses to measure for another one.
+The versions are those of the Python that plans the sweep, read without importing a package. If it
+lacks torch, as under ``--use-conda``, they are the pins of environment.yml, from which the jobs'
+environment is made. The process that measures computes the fingerprint of its own environment, and
+refuses to measure if that differs.
 
-Driver and GPU are not included: planning may run on a machine without them. Rows of two drivers
-are not ranked together.
+Driver and GPU are not included, because planning may run on a machine without them. Rows of
+different drivers are not ranked together.
 """
 
 import functools
@@ -25,13 +25,13 @@ import operations
 from . import ROOT
 from .row import SCHEMA
 
-# Distributions that compile or run any point: the copy beside it is in Triton and in CUDA C++.
+# Distributions that matter to every point, whose rooflines are in Triton and in CUDA C++.
 COMMON = ("torch", "triton", "cuda-core", "nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
 MODULES = {"torch", "triton", "cuda"}  # the names by which variants import COMMON
 PINS = ROOT / "environment.yml"
 DIGITS = 8
 UNMEASURED = {"__main__.py", "profile.py"}  # modules of measure/ that no point loads
-# Stands between the fingerprint and the number of the attempt at a row; see planning/attempts.py.
+# Separates the fingerprint from the number of the attempt at a row; see planning/attempts.py.
 ATTEMPT_MARK = "_"
 
 
@@ -53,12 +53,12 @@ def without_attempt(fingerprint: str) -> str:
 
 @functools.cache
 def measure_sha256(op: str) -> str:
-    """Return the hash over all code that measures an operation, but for the variant's own.
+    """Return the hash over all code that measures an operation, except the variant's.
 
-    That is measure/, what it imports of kernels/ and operations/, the CUDA C++ that it compiles,
-    the operation's file, and the columns of a row without their explanations. The command line is
-    left out, whose help and summary change no number, and so is the profiler. Raises KeyError for
-    an unknown operation.
+    It covers measure/, what that imports of kernels/ and operations/, the CUDA C++ that it
+    compiles, the operation's file, and the columns of a row without their explanations. The command
+    line and the profiler are left out, because they change no number. Raises KeyError for an
+    unknown operation.
     """
     columns = (f"{c.name},{c.type},{' '.join(c.allowed)}" for c in SCHEMA.values())
     parts = kernels.code_sha256(measuring_files(operations.file(op))), *columns
@@ -67,7 +67,7 @@ def measure_sha256(op: str) -> str:
 
 @functools.cache
 def measuring_files(operation: Path | None = None) -> frozenset[Path]:
-    """Return the files that any point loads, and those of an operation."""
+    """Return the files that every point loads and, if given, those of an operation."""
     if operation:
         return measuring_files() | set(kernels.loaded_files(operation))
     every = (ROOT / "measure").rglob("*.py")
@@ -77,7 +77,7 @@ def measuring_files(operation: Path | None = None) -> frozenset[Path]:
 
 @functools.cache
 def versions(variant: str) -> dict[str, str]:
-    """Return distribution -> version of COMMON and of what the variant imports; "" if absent."""
+    """Return distribution -> version, "" if absent, for COMMON and the variant's packages."""
     names = [*COMMON, *peer_distributions(variant)]
     installed = {name: installed_version(name) for name in names}
     if not installed["torch"]:
@@ -87,16 +87,16 @@ def versions(variant: str) -> dict[str, str]:
 
 @functools.cache
 def peer_distributions(variant: str) -> list[str]:
-    """Return the distributions of the packages that a variant imports beside MODULES.
+    """Return the distributions of the packages that a variant imports, apart from MODULES.
 
-    A package that is not installed is named as the variant imports it, with hyphens.
+    For a package that is not installed, it is the imported name, with hyphens.
     """
     modules = kernels.packages(variant) - sys.stdlib_module_names - MODULES - {"kernels"}
     if not modules:
         return []
     from importlib import metadata
 
-    owners = metadata.packages_distributions()  # reads all that is installed: 0.3 s
+    owners = metadata.packages_distributions()  # reads every installed package: 0.3 s
     names = {name for module in modules for name in owners.get(module, [module.replace("_", "-")])}
     return sorted(names)
 

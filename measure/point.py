@@ -1,4 +1,4 @@
-"""Define a point: what is measured, and how."""
+"""Define a point, the unit of work: what is measured in one process, and how."""
 
 import difflib
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from .row import MAX_ELEMENTS, SCHEMA
 DISTRIBUTIONS = SCHEMA["distribution"].allowed
 ALLOWED = {"dtype": DTYPES, "distribution": DISTRIBUTIONS}
 CPU = "cpu"  # the slug of a CPU
-MAX_TIMEOUT_S = 10**6  # config.schema.yaml says it, too; `select` cannot wait for ever longer
-MAX_BLOCKS, MAX_REPLICATES = 10**6, 10**4  # config.schema.yaml says them, too
-MIN_BLOCKS = 6  # fewer have no 95 % interval of the median from order statistics
+MAX_TIMEOUT_S = 10**6  # as in config.schema.yaml; `select` cannot wait for arbitrarily long
+MAX_BLOCKS, MAX_REPLICATES = 10**6, 10**4  # as in config.schema.yaml
+MIN_BLOCKS = 6  # with fewer, order statistics give no 95 % interval of the median
 
 
 def nearest(word: str, allowed) -> str:
@@ -37,12 +37,12 @@ class Point:
     op: str = operations.DEFAULT
     distribution: str = "uniform"
     seed: int = 3407
-    blocks: int = 51  # timed; their interval covers 95.1 % (of 50, 96.7 %)
+    blocks: int = 51  # timed blocks; the interval of 51 covers 95.1 % (that of 50: 96.7 %)
     replicate: int = 1  # each replicate is measured by a new process
-    timeout_s: float = 120.0  # after which the process of the point is killed
+    timeout_s: float = 120.0  # time after which the point's process is killed
     files: tuple[str, ...] = ()  # kernels from outside kernels/
     operation_files: tuple[str, ...] = ()  # operations from outside operations/
-    fingerprint: str = ""  # the row was planned for it; "": for the current code and packages
+    fingerprint: str = ""  # that of the plan; "": whatever the current code and packages have
 
     def __post_init__(self):
         for name in ("files", "operation_files"):  # JSON and argparse give a list
@@ -82,19 +82,19 @@ class Point:
             raise PointError(error.args[0]) from None
 
     def with_fields(self, **fields) -> "Point":
-        """Return a copy with other values of these fields, without checking all fields again."""
+        """Return a copy with new values of these fields, without checking all fields again."""
         copy = object.__new__(Point)
         vars(copy).update(vars(self), **fields)
         return copy
 
     @property
     def call_bytes(self) -> int:
-        """Return the bytes of a call's inputs and output, the least that a kernel moves."""
+        """Return the bytes of a call's inputs and outputs, the minimum that a kernel moves."""
         return self.operation.call_bytes(self.M, self.N, DTYPES[self.dtype])
 
     @property
     def operation(self) -> operations.Operation:
-        """Return what is computed; it imports torch."""
+        """Return the operation of the point; this imports torch."""
         return operations.load(self.op)
 
     @property

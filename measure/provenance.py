@@ -1,6 +1,6 @@
 """Record the code, the versions and the machine behind a row.
 
-Imports no torch, so that a sweep can be planned without it.
+This module does not import torch, so that a sweep can be planned without it.
 """
 
 import os
@@ -18,17 +18,17 @@ from .row import SCHEMA_VERSION, one_line
 if TYPE_CHECKING:
     from .device.opened import Device
 
-# All but recorded rows, which no measurement depends on: after the first sweep, every other one
-# would find a dirty checkout.
+# Recorded rows are left out, because no measurement depends on them, and the first sweep's rows
+# would make the checkout dirty for all others.
 GIT_PATHS = (".", ":!data/recorded")
-# Variables that name another repository than the one in the folder.
+# Variables by which git would use another repository than that of the folder.
 GIT_VARIABLES = {
     *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_NAMESPACE"),
     *("GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"),
 }
-# Prefixes of torch's own environment variables, which can move its times on any device.
+# Prefixes of torch's own environment variables, which can change its times on any device.
 SWITCH_PREFIXES = ("PYTORCH_", "TORCH_")
-# Endings of variables that name folders, versions and architectures, which change no kernel.
+# Suffixes of variables with folders, versions and architectures, which change no kernel.
 NO_SWITCHES = ("_HOME", "_PATH", "_DIR", "_VERSION", "_LIST")
 # Variables of CUDA, for a GPU. Sources: CUDA C++ Programming Guide, "CUDA Environment Variables";
 # the documentation of MPS and of cuBLAS.
@@ -79,7 +79,7 @@ def versions(variant: str) -> dict:
 
 
 def switches(is_cpu: bool) -> str:
-    """Return "NAME=value …" of the environment variables that can move the baseline, or "none"."""
+    """Return "NAME=value …", the environment variables that can affect the baseline, or "none"."""
     names = CPU_SWITCHES if is_cpu else GPU_SWITCHES
     settings = (
         f"{name}={shlex.quote(value)}"
@@ -96,20 +96,20 @@ def _cuda_versions() -> dict:
 
         _, major, minor = nvrtc.nvrtcVersion()
         compiler = f"{major}.{minor}"
-    except Exception:  # any error: the variant then fails to load, and the row says why
+    except Exception:  # whatever it is, the variant then fails to load, and the row says why
         compiler = None
     return {"cuda_core": fingerprint.installed_version("cuda-core") or None, "nvrtc": compiler}
 
 
 def git(*words: str) -> str:
-    """Return what git says of this checkout, and of no repository that the project lies in.
+    """Return git's output about this checkout, and never about a repository around it.
 
-    Raises OSError without git, and subprocess.SubprocessError where git refuses or fails.
+    Raises OSError without git, and subprocess.SubprocessError if git refuses or fails.
     """
-    # A hook of another repository, for example, runs with its GIT_DIR.
+    # A hook of another repository, for example, sets GIT_DIR.
     environment = {k: v for k, v in os.environ.items() if k not in GIT_VARIABLES}
     environment["GIT_CEILING_DIRECTORIES"] = str(ROOT.parent)
-    # --no-optional-locks: otherwise git may lock the index, and a commit at that time would fail.
+    # --no-optional-locks, because git may otherwise lock the index, and make a commit fail.
     command = ["git", "--no-optional-locks", "-C", str(ROOT), *words]
     done = subprocess.run(command, env=environment, capture_output=True, timeout=60, check=True)
     return done.stdout.decode(errors="replace")
@@ -118,7 +118,7 @@ def git(*words: str) -> str:
 def git_state() -> dict:
     """Return ``git_commit`` and ``git_dirty`` of this checkout.
 
-    Both are None without a checkout of this project, a commit, or a git that may read it.
+    Both are None if there is no checkout, no commit, or no git that can read it.
     """
     words = ["status", "--porcelain=v2", "--branch", "--untracked-files=no", "--", *GIT_PATHS]
     try:

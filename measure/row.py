@@ -14,9 +14,9 @@ _SCHEMA_FILE = Path(__file__).with_name("row.csv")
 
 
 class Column(NamedTuple):
-    """Describe a column. ``type``: str, int, float or bool; ``allowed``: () allows any value.
+    """Describe a column. ``type`` is str, int, float or bool; () in ``allowed`` allows any value.
 
-    The column ``flags`` holds any of its allowed words, separated by blanks.
+    The column ``flags`` holds any number of its allowed words, separated by blanks.
     """
 
     name: str
@@ -38,20 +38,20 @@ def _schema() -> dict[str, Column]:
 
 SCHEMA = _schema()
 COLUMNS = tuple(SCHEMA)
-# Version of the columns and of what their values mean; analysis/versions.py reads older ones.
+# Version of the columns and of the meaning of their values; analysis/versions.py reads older ones.
 SCHEMA_VERSION = 11
 
 MATRIX = ("gpu", "op", "dtype", "distribution", "M", "N")  # measured on one board
 POINT = (*MATRIX, "variant")  # identifies a point
 IDENTITY = (*POINT, "seed", "blocks", "replicate")  # identifies a row
-# Path of a row, from the folder of all rows on.
+# Path of a row, relative to the folder of all rows.
 PATH = "{gpu}/{op}/{dtype}/{distribution}/seed{seed}_blocks{blocks}/M{M}_N{N}/"
 PATH += "{variant}.{fingerprint}.{replicate}.csv"
 
-# Begins what the message says of a row with the flag edge_cases: the values, and what is wrong.
+# Beginning of the message of a row with the flag edge_cases; the values and the problem follow.
 WRONG_ON = "wrong on special values: "
 
-MAX_ELEMENTS = 2**59  # the bytes of three matrices of this size fit in 64 bits
+MAX_ELEMENTS = 2**59  # so that the bytes of three matrices fit in 64 bits
 
 SAMPLE_COLUMNS = ("block", "order", "series", "time_us")
 _MESSAGE_LENGTH = 500  # a compiler's message can be pages; the log has the rest
@@ -59,21 +59,21 @@ _MESSAGE_LENGTH = 500  # a compiler's message can be pages; the log has the rest
 
 def one_line(text: object) -> str:
     """Return any text as one line of at most 500 characters, fit for ``message``."""
-    # UTF-8 has no code for a lone surrogate, which a file name may contain
+    # UTF-8 cannot encode a lone surrogate, which a file name may contain
     line = " ".join(str(text).encode("utf-8", "backslashreplace").decode().split())
     line = re.sub(r"[\x00-\x1f\x7f]", "?", line)  # such as the colours of a compiler's message
     return line if len(line) <= _MESSAGE_LENGTH else line[: _MESSAGE_LENGTH - 1] + "…"
 
 
 def samples_path(row_path: Path) -> Path:
-    """Return the file of the raw samples, which lies beside the row."""
+    """Return the path of the raw samples, beside that of the row."""
     return row_path.with_suffix(".samples.csv.gz")
 
 
 def write_row(path: Path, row: dict, samples: list[tuple]) -> None:
     """Write the samples, then the row, each atomically.
 
-    ``samples``: tuples (block, order, series, time_us) in time order. Raises ValueError for a
+    ``samples`` are tuples (block, order, series, time_us) in time order. Raises ValueError for a
     column or a value that the schema does not allow, and OSError.
     """
     unknown = set(row) - set(COLUMNS)
@@ -95,7 +95,7 @@ def write_row(path: Path, row: dict, samples: list[tuple]) -> None:
 
 
 def read_row(path: Path) -> dict:
-    """Return the row of a file. Raises OSError, and ValueError if it is no row."""
+    """Read a row from a file. Raises OSError, and ValueError if it is not a row."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = list(csv.DictReader(file))
     if len(lines) != 1 or tuple(lines[0]) != COLUMNS:
@@ -105,7 +105,7 @@ def read_row(path: Path) -> dict:
 
 
 def csv_text(header, lines) -> str:
-    """Return lines of values as CSV; every line ends with a line feed alone."""
+    """Return lines of values as CSV; every line ends with a line feed only."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(header)
@@ -121,13 +121,13 @@ def _cell(column: str, value) -> str:
 
 
 def is_written_through(path: Path) -> bool:
-    """Return whether a path is a device or a pipe: it is not replaced, and has no samples."""
-    # The link /dev/stdout to a pipe leads to a name that does not exist, so links are not resolved.
+    """Return whether a path is a device or a pipe, which is not replaced and gets no samples."""
+    # Links are not resolved, because /dev/stdout may link to a pipe by a name that does not exist.
     return path.exists() and not path.is_file()
 
 
 def check_writable(path: Path) -> None:
-    """Raise OSError if ``write_row`` could not write there, for example for a name too long."""
+    """Raise OSError if ``write_row`` could not write there, for example if the name is too long."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir():
         raise IsADirectoryError(0, f"it is a folder; name a file, as {path}/row.csv")
@@ -141,7 +141,7 @@ def check_writable(path: Path) -> None:
 
 
 def _replaced_file(path: Path) -> Path:
-    """Return the file to which a path leads over any links. Raises OSError for a ring of links."""
+    """Return the file to which a path leads through links. Raises OSError for a ring of links."""
     target = Path(os.path.realpath(path))
     if target.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
@@ -161,7 +161,7 @@ def write_atomically(path: Path, content: bytes) -> None:
         path.write_bytes(content)
         return
     path = _replaced_file(path)
-    # Remove what killed jobs have left while they wrote this file.
+    # remove what jobs have left that were killed while they wrote this file
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
         leftover.unlink(missing_ok=True)
     temporary = _temporary(path)

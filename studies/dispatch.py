@@ -1,10 +1,10 @@
-"""Print what the rule by which `frontier` chooses loses against the best of all its configs.
+"""Print how much time `frontier`'s rule loses against the best config for each shape.
 
-`python -m studies.dispatch [FILE …]` prints the loss of the rule in the code for each file of
-timings: by how much more time the chosen config takes. Where a file has peers, it prints how far
-the rule is behind the best of them, too. `--fit` also prints one rule that is fitted to all files.
-`--measure FILE` first times all configs on this GPU, in a new FILE (*.csv.gz), and with `--random
-SEED` at other shapes, beside `--peers`.
+`python -m studies.dispatch [FILE …]` prints, for each file of timings, how much longer the config
+takes that the rule in the code chooses. If a file has peers, it also prints how far the rule is
+behind the best of them. `--fit` also prints one rule that is fitted to all files. `--measure FILE`
+first times all configs on this GPU and writes a new FILE (*.csv.gz), with `--random SEED` at other
+shapes, together with `--peers`.
 """
 
 import argparse
@@ -36,52 +36,52 @@ from measure.clock import graph
 GPUS, TABLES = ("h100", "h200"), ("dispatch", "peers", "unseen")
 DATA = [Path(f"studies/data/{gpu}/{name}.csv.gz") for gpu in GPUS for name in TABLES]
 # Penalties of the fit, in units of ln(time ratio).
-PRICE = 0.2  # an entry costs as much as 1 % at 20 shapes
-MARGIN = 0.03  # a loss beyond it counts twice
-REFUSED = 3.0  # a row costs this if neither an entry's variant nor the next entry's takes it
-# Weight of matrices of fewer bytes. Their best config is another than that of as long rows in a
-# large matrix, and M must not choose.
+PRICE = 0.2  # for each entry: as much as 1 % at 20 shapes
+MARGIN = 0.03  # the part of a loss above this counts twice
+REFUSED = 3.0  # for a row that neither an entry's variant nor the next entry's takes
+# Weight of smaller matrices. Their best config often differs from that of equally long rows in a
+# large matrix, but M must not choose.
 SMALL_BYTES, SMALL_WEIGHT = 2e6, 0.6
 PEER_HEADS = "kind", "peers", "shapes", "≤ 1 %", "≤ 4 %", "worst", "at"
-# TileOPs loads x with `evict_last`, which keeps lines in L2 at the cost of later kernels.
+# Peer that loads x with `evict_last`, which keeps lines in L2 at the expense of later kernels.
 KEEPS_LINES = "peer_tileops"
 HEADS = "kind", "itemsize", "rows", "shapes", "loss, mean", "≤ 1 %", "≤ 2 %", "≤ 4 %", "worst", "at"
 # Columns of the table that --measure writes.
 COLUMNS = ["kind", "dtype", "M", "N", "variant", "us"]
-# Vocabularies, and where this project or a peer was once found slow.
+# Shapes with the vocabularies of models, and shapes at which this project or a peer was slow.
 _BOTH = (4096, 128256), (1024, 131072), (9301, 20528), (11684, 29736), (50000, 1536), (1000, 98304)
 _BOTH += (89005, 264), (4096, 50257), (4096, 32000), (4096, 151936), (32768, 8192), (8192, 4096)
 _BOTH += ((2048, 32768),)
 ASKED = [("bfloat16", _BOTH), ("float32", _BOTH)]
 ASKED += [("float32", ((166, 295112), (619837, 813), (900, 200000), (4096, 4096), (32768, 512)))]
 ASKED += [("float16", ((32768, 8192),)), ("bfloat16", ((32768, 65536), (8, 151936), (16, 262144)))]
-ELEMENTS = 2**28, 2**25, 2**21, 2**17  # memory bounds the first two, L2 and latency the others
+ELEMENTS = 2**28, 2**25, 2**21, 2**17  # memory bounds the first two; L2 and latency the others
 BLOCKS, INSTANCES = 6, 2
-# Shorter than in a sweep, for there are ten thousand series: µs of a replay, trials before it.
+# µs per replay, and trials before it: fewer than in a sweep, because there are 10,000 series.
 REPLAY_US, TRIALS = 500.0, 3
 
 Shape = tuple[str, str, int, int]  # kind, dtype, M, N
 
 
 def load_us(path: Path) -> pd.DataFrame:
-    """Return µs with a shape a line and a variant a column, NaN where a variant refuses."""
+    """Return times in µs, one line per shape and one column per variant; NaN if it refuses."""
     us = pd.read_csv(path, index_col=COLUMNS[:-1])["us"]
-    # The lines keep the file's order; unstack(sort=False) would mix up values in pandas 2.
+    # keeps the order of the file; unstack(sort=False) would mix up values in pandas 2
     return us.unstack().reindex(us.index.droplevel("variant").unique())
 
 
 def load(path: Path) -> tuple[list[Shape], list[str], np.ndarray]:
-    """Return shapes, configs, and losses: ln(µs / fewest µs), NaN where a config refuses."""
+    """Return shapes, configs, and losses: ln(µs / fewest µs), NaN if a config refuses."""
     us = load_us(path).filter(regex="^frontier")
     return [*us.index], [*us.columns], np.log(us.div(us.min(axis=1), axis=0)).to_numpy()
 
 
 def fit(row_bytes: np.ndarray, loss: np.ndarray, last: int) -> list[tuple[int, int]]:
-    """Return the cheapest entries (most bytes, index of a variant) for rows of these bytes.
+    """Return the cheapest entries (largest row in bytes, index of a variant).
 
-    Dynamic programming from the longest rows on: ``cost[i, a]`` is that of all rows from the i-th
-    length on, if variant a has the first entry. Rows that a refuses take the next entry's variant,
-    or the ``last`` resort.
+    Dynamic programming from the longest rows down: ``cost[i, a]`` is the cost of all rows from the
+    i-th length on, if the first entry has variant a. Rows that it refuses go to the next entry's
+    variant, or to the ``last`` resort.
     """
     loss = loss + np.maximum(0, loss - MARGIN)
     lengths, group = np.unique(row_bytes, return_inverse=True)
@@ -107,7 +107,7 @@ def fit(row_bytes: np.ndarray, loss: np.ndarray, last: int) -> list[tuple[int, i
 
 
 def fitted(shapes: list[Shape], variants: list[str], loss: np.ndarray) -> dict:
-    """Return a rule like ``frontier.RULE``."""
+    """Return a rule in the form of ``frontier.RULE``, fitted to the losses."""
     itemsize = np.array([DTYPES[dtype] for _, dtype, _, _ in shapes])
     row_bytes = np.array([N for *_, N in shapes]) * itemsize
     small = np.array([M for _, _, M, _ in shapes]) * row_bytes < SMALL_BYTES
@@ -121,24 +121,21 @@ def fitted(shapes: list[Shape], variants: list[str], loss: np.ndarray) -> dict:
 
 
 def losses(rule: dict, shapes: list[Shape], variants: list[str], loss: np.ndarray) -> np.ndarray:
-    """Return the share of time that a rule loses at each shape.
-
-    It takes the first of its choices that was timed. Without one the loss is infinite.
-    """
+    """Return the share of time that a rule loses at each shape; infinity if no choice was timed."""
     tables = (dict(zip(variants, of_variants, strict=True)) for of_variants in loss)
     pairs = zip(shapes, tables, strict=True)
     return np.expm1([of_choice(*pair, rule) for pair in pairs])
 
 
 def of_choice(shape: Shape, values: Mapping[str, float], rule: dict = frontier.RULE) -> float:
-    """Return the value of the first of a rule's choices that has one; infinity without one."""
+    """Return the value of the first of a rule's choices that has one; infinity if none has."""
     _, dtype, _, N = shape
     taken = (values.get(v, np.nan) for v in frontier.choices(N, DTYPES[dtype], rule))
     return next((value for value in taken if not np.isnan(value)), np.inf)
 
 
 def loss_table(shapes: list[Shape], lost: np.ndarray) -> str:
-    """Return a line of losses for each kind, size of an element and alignment, and one for all."""
+    """Return a table of losses, one line per kind, itemsize and alignment, and one for all."""
     groups, lines = {}, []
     for index, (kind, dtype, _, N) in enumerate(shapes):
         row_bytes = N * (itemsize := DTYPES[dtype])
@@ -154,7 +151,7 @@ def loss_table(shapes: list[Shape], lost: np.ndarray) -> str:
 
 
 def behind_peers(path: Path) -> str | None:
-    """Return a table of how far the rule's choice is behind the best peer; None without peers."""
+    """Return a table of how far the rule is behind the best peer; None if there are no peers."""
     us = load_us(path)
     peers = [name for name in us if not name.startswith("frontier")]
     if not peers:
@@ -171,7 +168,7 @@ def behind_peers(path: Path) -> str | None:
 
 
 def other_shapes(seed: int, count: int = 100) -> list[Shape]:
-    """Return what people ask for, and random shapes: M and N log-uniform, a third of N odd."""
+    """Return the shapes that people ask for, and random ones: log-uniform, a third of N odd."""
     asked = [("asked", dtype, M, N) for dtype, shapes in ASKED for M, N in shapes]
     draw, drawn = random.Random(seed), []
     while len(drawn) < count:
@@ -184,9 +181,9 @@ def other_shapes(seed: int, count: int = 100) -> list[Shape]:
 
 
 def timed_shapes(seed: int = 1) -> list[Shape]:
-    """Return 4 N an octave, aligned and not, in four sizes of a matrix; powers of 2; random ones.
+    """Return shapes at 4 N per octave, aligned and not, in four sizes; powers of 2; random ones.
 
-    Of the random ones N and M·N are log-uniform. A third of N is any, even, or a multiple of 8.
+    In the random ones N and M·N are log-uniform; a third of N each is any, even, a multiple of 8.
     """
     draw, shapes = random.Random(seed), []
     for dtype, quarter in itertools.product(("float32", "bfloat16"), range(3 * 4, 23 * 4)):
@@ -207,7 +204,7 @@ def timed_shapes(seed: int = 1) -> list[Shape]:
 
 
 def plans_for(shape: Shape) -> dict[str, LaunchPlan]:
-    """Return the plan of every variant that takes a matrix."""
+    """Return the launch plan of every variant that takes a matrix, by variant."""
     _, dtype, M, N = shape
     pack = widest_pack(DTYPES[dtype], 0, N)
     problem = Problem(getattr(torch, dtype), M, N, pack, False, launch.gpu_info(0))
@@ -220,7 +217,7 @@ def plans_for(shape: Shape) -> dict[str, LaunchPlan]:
 
 
 def compile_kernels(plans: list[LaunchPlan]) -> None:
-    """Put all binaries into the user's cache, on all cores."""
+    """Compile kernels into the user's cache, on all cores."""
     major, minor = torch.cuda.get_device_capability()
     jobs = {(plan.source, plan.kernel, f"sm_{major}{minor}") for plan in plans}
     context = multiprocessing.get_context("spawn")
@@ -230,13 +227,13 @@ def compile_kernels(plans: list[LaunchPlan]) -> None:
 
 
 def _compile(job: tuple[Path, str, str]) -> None:
-    nvrtc.build_once(*job)  # no other process needs the result
+    nvrtc.build_once(*job)  # returns None, because the result need not travel between processes
 
 
 def times(
     shape: Shape, plans: dict[str, LaunchPlan], peers: tuple[str, ...] = ()
 ) -> dict[str, float]:
-    """Return the median µs of every variant; configs with the same plan share one."""
+    """Return the median time in µs of every variant; configs with the same plan share one."""
     graph.MIN_REPLAY_US, graph.TRIALS = REPLAY_US, TRIALS
     _, dtype, M, N = shape
     size = M * N * DTYPES[dtype]
@@ -262,7 +259,7 @@ def times(
 
 
 def measure(path: Path, shapes: list[Shape], peers: tuple[str, ...] = ()) -> None:
-    """Time all configs and these peers, and write a compressed table of COLUMNS."""
+    """Time all configs and ``peers``, and write a compressed table of COLUMNS."""
     plans = {shape: plans_for(shape) for shape in shapes}
     compile_kernels([plan for by_variant in plans.values() for plan in by_variant.values()])
     with gzip.open(path, "wt", newline="", encoding="utf-8") as file:
@@ -275,7 +272,7 @@ def measure(path: Path, shapes: list[Shape], peers: tuple[str, ...] = ()) -> Non
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Print losses, and a fitted rule if asked for; before that, measure if asked to."""
+    """Measure if asked to; print losses and, if asked to, a fitted rule."""
     parser = argparse.ArgumentParser(prog="python -m studies.dispatch", description=__doc__)
     parser.add_argument("files", nargs="*", type=Path, default=DATA, help="timings, *.csv.gz")
     parser.add_argument("--measure", type=Path, metavar="FILE", help="time on this GPU, write FILE")

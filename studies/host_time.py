@@ -1,9 +1,9 @@
-"""Measure the host's time of an eager call: the drop-in beside torch, QuACK, Liger and Triton.
+"""Measure the host time of an eager call: the drop-in beside torch, QuACK, Liger and Triton.
 
-``python -m studies.host_time`` prints a table in µs in half a minute; it needs an NVIDIA GPU. The
-matrices are so small that the GPU is never behind. A time is the median of RUNS runs, in which the
-libraries take turns; the ratio's range over the runs stands in brackets. It leaves out libraries
-that are not installed, or that refuse a shape.
+``python -m studies.host_time`` takes half a minute to print a table in µs; it needs an NVIDIA GPU.
+The matrices are so small that the GPU never falls behind. A time is the median of RUNS runs, in
+which the libraries take turns; the range of the ratio over the runs is in brackets. Libraries that
+are not installed, or that refuse a shape, are left out.
 """
 
 import contextlib
@@ -20,10 +20,10 @@ import kernels
 from kernels.terminal import replace_missing_characters
 
 RUNS, ROUNDS, CALLS = 10, 5, 150
-SHAPE, LONG = (64, 1024), (2, 400_000)  # LONG: blocks of the whole GPU share a row
-NEW, WARM_UP = range(2305, 2900, 2), 20  # lengths of one kernel; the first are not timed
-GOAL, GRADIENT_GOAL = 1.3, 1.6  # times torch's
-LOGITS_GOAL = 1.0  # times what callers compose
+SHAPE, LONG = (64, 1024), (2, 400_000)  # the blocks of the whole GPU share a row of LONG
+NEW, WARM_UP = range(2305, 2900, 2), 20  # lengths with the same kernel; the first are not counted
+GOAL, GRADIENT_GOAL = 1.3, 1.6  # ratios to torch's time
+LOGITS_GOAL = 1.0  # ratio to the time of what callers compose from torch's functions
 OTHERS = {
     "QuACK": "quack.softmax:softmax",
     "Liger": "liger_kernel.ops.softmax:LigerSoftmaxFunction.apply",
@@ -33,7 +33,7 @@ Calls = dict[str, Callable[[], object]]
 
 
 def seconds(call: Callable[[], object], calls: int) -> float:
-    """Return the host's time of a call, the mean of so many."""
+    """Return the host time of a call in seconds, the mean over ``calls`` calls."""
     torch.cuda.synchronize()
     begin = time.perf_counter()
     for _ in range(calls):
@@ -42,7 +42,7 @@ def seconds(call: Callable[[], object], calls: int) -> float:
 
 
 def row(label: str, goal: float | None, calls: Calls) -> None:
-    """Print a line of the table."""
+    """Time calls by library, and print a line of the table."""
     for name in (*calls,):
         try:
             seconds(calls[name], 3)
@@ -66,7 +66,7 @@ def row(label: str, goal: float | None, calls: Calls) -> None:
 
 
 def both(call: Callable[..., object], *arguments: object, op: str = "softmax") -> Calls:
-    """Return ``call(function, *arguments)`` of torch's function and of the drop-in's."""
+    """Return ``call(function, *arguments)`` for torch's function and for the drop-in's."""
     functions = {"torch": getattr(torch, op), "ours": getattr(kernels, op)}
     return {name: functools.partial(call, f, *arguments) for name, f in functions.items()}
 
@@ -80,7 +80,7 @@ def step(function: Callable, x: torch.Tensor, g: torch.Tensor) -> tuple[torch.Te
 
 
 def of_others(x: torch.Tensor) -> Calls:
-    """Return the calls of other libraries' functions."""
+    """Return the calls of the other libraries' functions."""
     calls = {}
     for name, path in OTHERS.items():
         with contextlib.suppress(ImportError):
@@ -89,7 +89,7 @@ def of_others(x: torch.Tensor) -> Calls:
 
 
 def output_given(x: torch.Tensor) -> Calls:
-    """Return the calls that write to a tensor of the caller's, by the measured variants."""
+    """Return calls of the benchmark's variants that write to a given tensor."""
     out = torch.empty_like(x)
     calls: Calls = {"torch": lambda: torch.softmax(x, -1, out=out)}
     for name, variant in VARIANTS.items():
@@ -99,7 +99,7 @@ def output_given(x: torch.Tensor) -> Calls:
 
 
 def with_gradient(label: str, x: torch.Tensor, op: str = "softmax") -> None:
-    """Print the forward call, the backward and both in one for an x that asks for a gradient."""
+    """Print the forward, the backward, and both together, for an x that requires a gradient."""
     x = x.clone().requires_grad_()
     row(f"{label}, with gradient", GRADIENT_GOAL, both(forward, x, op=op))
     outputs = {name: call() for name, call in both(forward, x, op=op).items()}
@@ -115,7 +115,7 @@ def entropies_of_torch(x: torch.Tensor, index: torch.Tensor) -> tuple[torch.Tens
 
 
 def of_logits(x: torch.Tensor) -> None:
-    """Print the functions of logits beside what callers compose of torch's."""
+    """Print the functions of logits beside what callers compose from torch's."""
     index = torch.randint(x.shape[1], x.shape[:1], device=x.device)
     pairs = {
         "logsumexp": (lambda x: torch.logsumexp(x, -1), lambda x: kernels.logsumexp(x, -1)),
@@ -147,7 +147,7 @@ def of_logits(x: torch.Tensor) -> None:
 
 
 def autocast_over_plain(x: torch.Tensor) -> float:
-    """Return the drop-in's time under autocast over that without, from rounds that take turns."""
+    """Return the drop-in's time under autocast over that without, from alternating rounds."""
     ratios, call = [], functools.partial(forward, kernels.softmax, x)
     for _ in range(RUNS * ROUNDS):
         plain = seconds(call, CALLS)
@@ -157,7 +157,7 @@ def autocast_over_plain(x: torch.Tensor) -> float:
 
 
 def new_shapes() -> None:
-    """Print what the first call of a shape takes whose kernel is compiled, and the second."""
+    """Print the time of a shape's first call, if its kernel is compiled already, and the second."""
     times = []
     for cols in NEW:
         x = torch.randn(64, cols, device="cuda")
@@ -167,7 +167,7 @@ def new_shapes() -> None:
 
 
 def main() -> None:
-    """Print the table. Exits with a message where there is no GPU."""
+    """Print the table. Exits with a message if there is no GPU."""
     if not torch.cuda.is_available():
         sys.exit("error: torch finds no GPU here; the host's time of a launch needs an NVIDIA GPU")
     x = torch.randn(SHAPE, device="cuda")

@@ -1,8 +1,8 @@
-"""Print how much several runs of the same points differ, and what `analysis compare` makes of it.
+"""Print how much several runs of the same points differ, and how `analysis compare` judges them.
 
 `python -m studies.repeats RUN RUN …` takes folders of row files, or recorded tables, of one GPU,
-also with other versions. In the classes of `compare`, for each run and the one before, every
-difference is a false alarm.
+even if their versions differ. Where `compare` finds a difference between a run and the previous
+one, it is a false alarm.
 """
 
 import argparse
@@ -25,7 +25,7 @@ HEADS = ("calls", "points", "`time_us` spread, median", "95 % of points", "worst
 
 
 def spread_table(rows: pd.DataFrame) -> str:
-    """Return a line per band of `time_us`; `rows`: the ok rows of all runs.
+    """Return a table with a line per band of `time_us`, from the ok `rows` of all runs.
 
     Spread is (max - min) / median over the runs.
     """

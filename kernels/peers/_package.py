@@ -1,4 +1,4 @@
-"""Share the code of all peers: the import of an optional package, the limit, the functions."""
+"""Code that all peers share: import an optional package, and adapt its functions to variants."""
 
 import contextlib
 import importlib.util
@@ -13,11 +13,11 @@ from ..tensors import empty_output
 
 @contextlib.contextmanager
 def optional_package(condition: str = "") -> Iterator[None]:
-    """Add to an ImportError inside the block how to install the package, and on what condition."""
+    """Extend an ImportError inside the block by how to install the package; see ``condition``."""
     try:
         yield
     except ImportError as error:
-        # not the module's name: another project may own it in the package index
+        # name no package: another project may own the module's name in the package index
         raise ImportError(
             f"{error}; `make peers` installs the kernels of other projects{condition}"
         ) from error
@@ -25,7 +25,7 @@ def optional_package(condition: str = "") -> Iterator[None]:
 
 @contextlib.contextmanager
 def cuda_toolkit() -> Iterator[None]:
-    """Turn a RuntimeError of a package that finds no nvcc into an ImportError with the command."""
+    """Turn a package's RuntimeError about a missing nvcc into an ImportError with the remedy."""
     try:
         yield
     except RuntimeError as error:
@@ -33,7 +33,7 @@ def cuda_toolkit() -> Iterator[None]:
 
 
 def skip_init(*names: str) -> None:
-    """Load packages, but not what their ``__init__.py`` imports; one kernel needs little of it."""
+    """Make packages importable without running ``__init__.py``, of which a kernel needs little."""
     for name in names:
         if name not in sys.modules and (spec := importlib.util.find_spec(name)):
             sys.modules[name] = importlib.util.module_from_spec(spec)
@@ -41,7 +41,7 @@ def skip_init(*names: str) -> None:
 
 @contextlib.contextmanager
 def without(*names: str) -> Iterator[None]:
-    """Let imports inside the block fail for packages that are there, but whose import is slow."""
+    """Make imports of these packages fail inside the block, because importing them is slow."""
     hidden = [name for name in names if name not in sys.modules]
     sys.modules.update(dict.fromkeys(hidden))
     try:
@@ -52,16 +52,16 @@ def without(*names: str) -> Iterator[None]:
 
 
 def unsupported(x: torch.Tensor) -> str | None:
-    """Return None, or one sentence that says why no peer takes x."""
+    """Return a sentence that says why no peer supports x, or None."""
     if not x.is_cuda:
         return f"x is on the device {x.device}; this peer's kernel is made for NVIDIA GPUs only"
     return None
 
 
 def as_variant(into: Callable, contiguous: bool = False) -> Callable:
-    """Return the function ``f(x, out=None)`` of a variant from ``into(x, out)``, which writes out.
+    """Return a variant's function ``f(x, out=None)``, given ``into(x, out)``, which writes out.
 
-    With ``contiguous``, ``into`` gets copies of non-contiguous x and out.
+    With ``contiguous``, ``into`` gets contiguous copies of x and out if they are not contiguous.
     """
 
     def run(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
@@ -76,8 +76,8 @@ def as_variant(into: Callable, contiguous: bool = False) -> Callable:
 def compiled_variant(compiled: Callable, *into: Callable) -> SimpleNamespace:
     """Return the functions of a config whose kernels are compiled; see ``kernels.Variant``.
 
-    ``into`` are softmax and log-softmax as ``as_variant`` takes them. ``compiled(into, x)``
-    compiles one of them for matrices like x.
+    ``into`` are softmax and log-softmax in the form that ``as_variant`` takes;
+    ``compiled(into, x)`` compiles one of them for matrices like x.
     """
     softmax, log_softmax = (
         as_variant(lambda x, out, into=write: compiled(into, x)(x, out)) for write in into

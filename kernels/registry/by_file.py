@@ -1,4 +1,4 @@
-"""Find the variant that a file of the project is, so that a path names it as its stem does."""
+"""Find the variant that a file of the project is, so that users may give a path for its name."""
 
 from pathlib import Path
 

@@ -18,8 +18,7 @@ PROJECT |= {name: KERNELS.with_name(name) for name in ("measure", "operations", 
 def source_files(name: str) -> tuple[Path, ...]:
     """Return the variant's file, and all files of the project or beside it on which it depends.
 
-    These are Python modules, CUDA sources and headers. A change of any of them may change the
-    kernel's time.
+    They are Python modules, CUDA sources and headers; changing any may change the kernel's time.
     """
     return used_files(variant_file(name))
 
@@ -28,14 +27,14 @@ def source_files(name: str) -> tuple[Path, ...]:
 def used_files(first: Path) -> tuple[Path, ...]:
     """Return a Python file, and all files of the project or beside it on which it depends.
 
-    The ``__init__.py`` of a folder of the project are left out: none of them holds a kernel.
+    The project's ``__init__.py`` files are left out, because none of them holds a kernel.
     """
     return _reached(first, with_packages=False)
 
 
 @functools.cache
 def loaded_files(first: Path) -> tuple[Path, ...]:
-    """Return ``used_files`` with the ``__init__.py`` that Python runs on the way, and their own."""
+    """Return ``used_files``, with each ``__init__.py`` that importing them runs, and its files."""
     return _reached(first, with_packages=True)
 
 
@@ -48,16 +47,16 @@ def _reached(first: Path, with_packages: bool) -> tuple[Path, ...]:
         if path.suffix == ".py":
             used = [path.with_suffix(".cu"), *_modules(path, first.parent, with_packages)]
         for named in source_scan.named_files(path):
-            # kernels/cuda/sources.py looks there
+            # the folders in which kernels/cuda/sources.py looks
             used += [path.parent / named, first.parent / named, INCLUDE / named]
         todo |= {file for file in used if file.is_file()} - files
     return tuple(sorted(files))
 
 
 def _modules(path: Path, root: Path, with_packages: bool) -> list[Path]:
-    """Return the files that may hold what a Python file imports.
+    """Return the candidate files of what a Python file imports; they need not exist.
 
-    A file from elsewhere imports this project by name, and the modules in its folder ``root``.
+    A file from elsewhere may import this project by name, and the modules in its folder ``root``.
     """
     in_project = any(path.is_relative_to(folder) for folder in PROJECT.values())
     candidates = [path.with_name("__init__.py")] if in_project and with_packages else []

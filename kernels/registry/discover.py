@@ -1,16 +1,16 @@
 """Find and load variants.
 
-A variant is a Python file in one of FAMILIES, or in a folder below it, whose name does not begin
-with an underscore. The file's stem is the variant's name, unique over all families. It defines one
-or more functions that have the name of an operation, and may define ``unsupported(x)``. There is no
-list to edit.
+A variant is a Python file in or below a folder of FAMILIES whose name does not begin with an
+underscore. Its stem is the variant's name, which is unique over all families. The file defines one
+or more functions named after operations, and may define ``unsupported(x)``. There is no list to
+edit.
 
-A file may offer configs of its kernel, such as block sizes: ``CONFIGS = ("w4", "w8")``, and
+A file may offer configs of its kernel, such as block sizes, by ``CONFIGS = ("w4", "w8")`` and
 ``with_config(config)``, which returns an object with the same functions. A config is a variant
-named ``file__config``. A file with ``ON_REQUEST = True`` is measured only if its name is given.
+named ``file__config``. A file with ``ON_REQUEST = True`` is only measured if it is named.
 
-A variant may also be a file from elsewhere; see ``add_variant``. Such a file imports this project
-as ``kernels``, and the modules beside it by name, with or without a leading dot.
+A file from elsewhere may be a variant, too; see ``add_variant``. It imports this project as
+``kernels``, and the modules beside it by name, with or without a leading dot.
 """
 
 import difflib
@@ -33,26 +33,26 @@ from .variant import Variant, why_unsupported
 
 PACKAGE = __package__.partition(".")[0]
 KERNELS = Path(__file__).parents[1]
-PEERS = "peers"  # the family of other projects' kernels, which optional packages have
-TORCH_VARIANTS = "torch_softmax", "torch_logits"  # the variants that have torch's own functions
+PEERS = "peers"  # family of other projects' kernels, which come with optional packages
+TORCH_VARIANTS = "torch_softmax", "torch_logits"  # variants that call torch's own functions
 FAMILIES = ("published", "frontier", "peers", "contributed")
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # part of a row's path
-MAX_NAME = 100  # letters; a file name has at most 255 bytes
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # names are parts of a row's path
+MAX_NAME = 100  # characters; a file name has at most 255 bytes
 
 _added: dict[str, Path] = {}  # name -> file from elsewhere
 
 
 def names(op: str | None = None) -> list[str]:
-    """Return every variant of the families, sorted; with ``op``, those that define it."""
+    """Return the sorted names of the families' variants; with ``op``, of those that define it."""
     return [name for name in sorted(_files()) if op is None or op in ops(name)]
 
 
 @functools.cache
 def _files() -> dict[str, Path]:
-    """Return name -> file. Raises KernelFileError for two files of one name, or a bad name."""
+    """Return name -> file. Raises KernelFileError for duplicate and for bad names."""
     files = {}
     for path in sorted(p for family in FAMILIES for p in (KERNELS / family).rglob("*.py")):
-        # editors keep back-up files, of names that no module can have, beside a file
+        # skip editors' back-up files, whose names cannot be those of modules
         if path.stem.startswith("_") or not path.stem.isidentifier() or not path.is_file():
             continue
         if bad := why_bad_name(path.stem):
@@ -66,7 +66,7 @@ def _files() -> dict[str, Path]:
 
 
 def why_bad_name(name: str) -> str | None:
-    """Return None, or why this cannot be a variant's name."""
+    """Return why this cannot be a variant's name, or None if it can."""
     if not NAME.fullmatch(name):
         return "a name has letters, digits and underscores, and begins with a letter"
     if len(name) > MAX_NAME:
@@ -83,7 +83,7 @@ def add_variant(file: str | Path) -> str:
     Raises KernelFileError for a missing file, for a name that is not allowed or is taken, and for a
     constant of the wrong type.
     """
-    path = Path(os.path.abspath(file))  # keeps a symlink: modules beside it are imported
+    path = Path(os.path.abspath(file))  # does not resolve symlinks: modules beside it are imported
     name, why = path.stem, None
     if not path.exists():
         why = "no such file; name a .py file with a function of an operation's name"
@@ -109,7 +109,7 @@ def family(name: str) -> str:
 
 
 def default_variants(op: str, added: Iterable[str] = ()) -> list[str]:
-    """Return the variants of ``variants: all``: those with this op, ``added`` ones too."""
+    """Return the variants that ``variants: all`` stands for, including ``added`` ones."""
     candidates = [*names(op), *(name for name in added if op in ops(name))]
     return [
         name for name in candidates if not source_scan.literal(variant_file(name), "ON_REQUEST")
@@ -117,16 +117,16 @@ def default_variants(op: str, added: Iterable[str] = ()) -> list[str]:
 
 
 def torch_variant(op: str) -> str:
-    """Return the variant that has torch's own function for an operation; the first if none has."""
+    """Return the variant that calls torch's function for an operation; torch_softmax if none."""
     candidates = (name for name in (*TORCH_VARIANTS, f"torch_{op}") if name in names(op))
     return next(candidates, TORCH_VARIANTS[0])
 
 
 def rivals(op: str, added: Iterable[str] = ()) -> list[str]:
-    """Return the variants of ``variants: rivals``: those that a user would choose for this op.
+    """Return the variants that ``variants: rivals`` stands for: what a user might choose.
 
-    These are ``added`` ones, torch's own, this project's, contributed ones and every peer. The
-    kernels of articles and tutorials are left out.
+    They are ``added`` ones, torch's own, this project's, contributed ones and all peers, but not
+    the kernels of articles and tutorials.
     """
     torch = {*TORCH_VARIANTS, f"torch_{op}"}
     default, project = default_variants(op, added), set(_files())
@@ -141,10 +141,7 @@ def configs(name: str) -> tuple[str, ...]:
 
 
 def variant_file(name: str) -> Path:
-    """Return the file of a variant, or of a config.
-
-    Raises KeyError, naming the nearest variants, if there is none.
-    """
+    """Return the file of a variant or a config. Raises KeyError, which suggests similar names."""
     files, (stem, config) = _files() | _added, split_config(name)
     stems = sorted(_files())
     if stem in files:
@@ -159,8 +156,8 @@ def variant_file(name: str) -> Path:
 def load(name: str) -> Variant:
     """Import a variant.
 
-    Raises KeyError as ``variant_file``, ImportError when a package that the variant needs is
-    absent, TypeError when its file computes no operation.
+    Raises KeyError like ``variant_file``, ImportError if a package that the variant needs is not
+    installed, TypeError if its file computes no operation, and whatever its import raises.
     """
     path, (stem, config) = variant_file(name), split_config(name)
     if stem in _added:
@@ -195,7 +192,7 @@ def _load_added(path: Path) -> types.ModuleType:
 def ops(name: str) -> frozenset[str]:
     """Return the operations that a variant's file computes, read from its text.
 
-    Returns all of them if the text defines none: the variant's row then says what is wrong.
+    If it defines none, returns all, so that the variant's row says what is wrong.
     """
     every = operations.names()
     return source_scan.defined_names(variant_file(name), every) or frozenset(every)

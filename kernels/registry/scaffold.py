@@ -15,10 +15,10 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def write(name: str, language: str, output: Path | None = None) -> list[Path]:
-    """Write the files of a new kernel. Return their paths, the Python file first.
+    """Write the files of a new kernel. Returns their paths, the Python file first.
 
-    ``output`` is a path outside this folder. Raises KernelFileError for a name that no new kernel
-    may have, and for a path that cannot be written.
+    ``output`` is a path outside of the project. Raises KernelFileError for a name that a new kernel
+    cannot have, and for a path that cannot be written.
     """
     if why := _why_refused(name):
         example = "" if name in names() else ", e.g. my_softmax"
@@ -41,14 +41,14 @@ def write(name: str, language: str, output: Path | None = None) -> list[Path]:
         for path, text in texts.items():
             path.write_text(text, encoding="utf-8")
     except OSError as error:
-        for new in texts:  # none of them existed before
+        for new in texts:  # safe to remove, because none of them existed before
             new.unlink(missing_ok=True)
         raise KernelFileError(f"cannot write {str(path)!r}: {error.strerror}") from error
     return list(texts)
 
 
 def _why_refused(name: str) -> str | None:
-    """Return None, or why a new kernel may not have this name."""
+    """Return why a new kernel cannot have this name, or None if it can."""
     if keyword.iskeyword(name):
         return "it is a keyword of Python"
     if name in names():
@@ -64,7 +64,7 @@ def _text(template: str, in_project: bool) -> str:
 
 
 def next_steps(paths: list[Path], output: Path | None) -> str:
-    """Return what to do with a new kernel; ``output`` is that of the command line, or None."""
+    """Return a text about what to do next; ``output`` is that of the command line, or None."""
     name = paths[0].stem
     kernel = ["--kernel", str(output)] if output else ["--variant", name]
     size = ["--M", "1024", "--N", "4096", "--output", f"{name}.csv"]

@@ -1,8 +1,8 @@
 """Hash code without its comments, docstrings, blank lines and file names.
 
-A row is measured again when its hash changes, but not when prose is edited or a file is moved.
-Python is hashed as text, stripped by regular expressions: ``ast.dump`` and ``ast.unparse`` give
-other text in other versions of Python, so a hash would depend on the version.
+So a row is measured again if code changes, but not if prose is edited or a file is moved. Python is
+hashed as text that regular expressions have stripped, because the output of ``ast.dump`` and
+``ast.unparse``, and with it the hash, would depend on the version of Python.
 """
 
 import ast
@@ -14,8 +14,8 @@ from pathlib import Path
 
 DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 STRING = r"""(?P<quote>\"{3}|'{3}|["'])(?:\\.|[^\\])*?(?P=quote)"""
-NUMBER = r"\b\d(?:'?[\w.])*"  # 1'000 begins no string
-# The first group is code that might look like a comment.
+NUMBER = r"\b\d(?:'?[\w.])*"  # the quote in 1'000 begins no string
+# The first group matches code that might look like a comment.
 PYTHON_PROSE = re.compile(rf"({STRING})|(?:[ \t]*(?:\#[^\n]*)?\n)+", re.DOTALL)
 CUDA_PROSE = re.compile(rf"({NUMBER}|{STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
 # Adjacent punctuation is one token: `a - -b` is not `a --b`. A directive ends with its line.
@@ -23,19 +23,19 @@ CUDA_TOKEN = re.compile(rf"(?m:^)[ \t]*\#[^\n]*|{NUMBER}|{STRING}|\w+|[^\w\s\"']
 
 
 def code_sha256(paths: Iterable[Path]) -> str:
-    """Return the SHA-256 over the meaning of these files, in any order."""
+    """Return the SHA-256 over the code of these files, regardless of their order."""
     hashes = sorted(_sha256_of_file(path, path.stat().st_mtime_ns) for path in paths)
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
 
 @functools.cache
 def _sha256_of_file(path: Path, changed: int) -> str:
-    """Return the SHA-256 of a file; ``changed``, its time, makes an edited file a new key."""
+    """Return the SHA-256 of a file; ``changed``, its time, keeps edits out of the cache."""
     return hashlib.sha256(meaning(path)).hexdigest()
 
 
 def meaning(path: Path) -> bytes:
-    """Return a Python or CUDA file without what compilers ignore; any other file unchanged."""
+    """Return the content of a file, without what compilers ignore if it is Python or CUDA C++."""
     content = path.read_bytes()
     try:
         if path.suffix == ".py":

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 class KernelFileError(ValueError):
-    """Refuse a file that cannot be a variant: the message says what is wrong, and what to do."""
+    """Refuse a file that cannot be a variant; the message says what is wrong and what to do."""
 
 
 @functools.cache
@@ -19,7 +19,7 @@ def parsed(path: Path) -> ast.Module:
     try:
         return ast.parse(path.read_bytes(), filename=str(path))
     except (SyntaxError, ValueError):
-        return ast.Module([], [])  # loading the file reports the error, in the row
+        return ast.Module([], [])  # loading the file will report the error, in the row
 
 
 def docstring(path: Path) -> str:
@@ -29,9 +29,9 @@ def docstring(path: Path) -> str:
 
 @functools.cache
 def literal(path: Path, name: str) -> tuple[str, ...] | bool | None:
-    """Return the literal that a module assigns to CONFIGS or ON_REQUEST; None if there is none.
+    """Return the literal that a module assigns to CONFIGS or ON_REQUEST; None if it does not.
 
-    Raises KernelFileError for an expression, and for a literal of another type.
+    Raises KernelFileError if the value is not a literal, or is of the wrong type.
     """
     for node in parsed(path).body:
         match node:
@@ -54,10 +54,10 @@ def literal(path: Path, name: str) -> tuple[str, ...] | bool | None:
 
 
 def defined_names(path: Path, names: Iterable[str]) -> frozenset[str]:
-    """Return those of the names that a module binds; none if the file does not compile."""
+    """Return which of the names a module binds; none if the file does not compile."""
     try:
         symbols = symtable.symtable(path.read_bytes(), str(path), "exec").get_symbols()
-    except (SyntaxError, ValueError):  # such as a name that is used before its `global`
+    except (SyntaxError, ValueError):  # for example, a name is used before its `global`
         return frozenset()
     bound = {symbol.get_name() for symbol in symbols if symbol.is_local()}
     return frozenset(bound.intersection(names))
@@ -78,10 +78,9 @@ def imports(path: Path) -> frozenset[tuple[int, str]]:
 
 
 def named_files(path: Path) -> set[str]:
-    """Return the file names in a source.
+    """Return the file names in a source: quoted headers if it is CUDA C++.
 
-    Of a CUDA source: the headers that it includes in quotes. Of a Python file: the strings that
-    name a CUDA source by a relative path.
+    If it is Python, these are the strings that name a CUDA source by a relative path.
     """
     if path.suffix != ".py":
         text = path.read_text(encoding="utf-8", errors="replace")

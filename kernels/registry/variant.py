@@ -1,4 +1,4 @@
-"""Define what a variant promises, and what no variant takes."""
+"""Define the interface of a variant, and the matrices that none supports."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ if TYPE_CHECKING:
 class Variant:
     """Hold one way to compute some of the operations.
 
-    ``function(op)`` takes the operation's inputs and ``out=None``, and returns ``out`` or a new
-    tensor; a tuple of them, and of ``out``, where the operation has several outputs.
-    ``softmax(x, out=None)`` and ``log_softmax(x, out=None)``: x is on the current GPU or a CPU. It
-    has shape (M, N), any row stride, unit column stride, and dtype float32, float16 or bfloat16; so
-    has the result. Arithmetic is in float32.
-    ``softmax_backward(g, y, out=None)`` returns y·(g - Σ g·y), the gradient with respect to x.
-    ``log_softmax_backward(g, y, out=None)`` returns g - exp(y)·Σ g. y is the output of the forward
-    and g the gradient with respect to y; both have one shape and dtype.
-    Each function is an attribute, too: ``variant.softmax``.
+    ``function(op)`` is called with the operation's inputs and ``out=None``, and returns ``out`` or
+    a new tensor. If the operation has several outputs, both are tuples. Each function is also an
+    attribute, such as ``variant.softmax``. ``softmax(x, out=None)`` and ``log_softmax(x,
+    out=None)``: x is on the current GPU or on a CPU. It has shape (M, N), any row stride, unit
+    column stride, and dtype float32, float16 or bfloat16, and so has the result. Arithmetic is in
+    float32. ``softmax_backward(g, y, out=None)`` returns y·(g - Σ g·y), the gradient with respect
+    to x. ``log_softmax_backward(g, y, out=None)`` returns g - exp(y)·Σ g. y is the output of the
+    forward and g the gradient with respect to y; they have the same shape and dtype.
 
-    ``unsupported(x)`` returns None, or one sentence that says why the variant cannot take x. A
-    variant may require aligned rows, and says so there. A variant that takes x must also take fewer
-    rows, and any row stride that keeps x's alignment.
-    The caller asks ``unsupported`` first: about x, or about g for a backward. The other matrices
-    have the same shape, dtype, device and alignment, and unit column stride.
+    ``unsupported(x)`` returns None, or a sentence that says why the variant cannot take x, for
+    example because it requires aligned rows. A variant that takes x must also take fewer rows, and
+    any row stride that keeps x's alignment. Callers ask it first: about x, or about g for a
+    backward. The other matrices have the same shape, dtype, device and alignment, and unit column
+    stride.
     """
 
     name: str
@@ -54,7 +53,7 @@ class Variant:
 
 
 def why_unsupported(x: torch.Tensor) -> str | None:
-    """Return None, or one sentence that says why no variant takes x."""
+    """Return a sentence that says why no variant supports x, or None."""
     if x.dim() != 2:
         return f"x has {x.dim()} dimensions; a matrix (M, N) is needed"
     if str(x.dtype).removeprefix("torch.") not in DTYPES:

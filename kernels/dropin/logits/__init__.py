@@ -1,1 +1,4 @@
-"""Functions of logits: what each computes, by a kernel or by torch, and its gradient."""
+"""Functions of logits: ``api`` has the public ones, ``rows`` and ``loss`` run the kernels.
+
+``by_torch`` computes the same with torch's functions, and ``sharded`` over several processes.
+"""

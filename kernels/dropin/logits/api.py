@@ -8,18 +8,18 @@ from .loss import compute_loss
 from .rows import as_rows, compute, takes
 
 LOGSUMEXP = RowOptions("LogSumExp")
-MIN_TEMPERATURE = 1e-38  # float32 has the inverse
-# Kept here, because a user may put this module's functions in their places.
+MIN_TEMPERATURE = 1e-38  # its inverse is still a float32 number
+# looked up now, because a user may replace torch's functions with this module's later
 _logsumexp_of_torch = torch.logsumexp
 _cross_entropy_of_torch = torch.nn.functional.cross_entropy
 
 
 def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False) -> Tensor:
-    """Return ``torch.logsumexp(input, dim, keepdim)``, which reads each element once.
+    """Return ``torch.logsumexp(input, dim, keepdim)``, but read each element only once.
 
-    Differentiable. Rows, over the last dimension, of float32, float16 and bfloat16 on an NVIDIA GPU
-    are computed by a kernel, in float32; the result has input's dtype. torch computes all else, and
-    raises what it raises.
+    Differentiable. A kernel computes the last dimension of float32, float16 and bfloat16 on an
+    NVIDIA GPU, in float32; the result has input's dtype. torch computes everything else, and raises
+    its own errors.
     """
     is_list = isinstance(dim, (tuple, list))
     dims = dim if isinstance(dim, int) else dim[0] if is_list and len(dim) == 1 else None
@@ -58,10 +58,10 @@ def token_log_probs(
     ``group``: each rank holds a shard of the vocabulary from ``vocab_start`` on; ``index`` is
     global, and every rank gets the whole result.
 
-    A row has the same bits in any batch, at any address, with and without gradients. A token whose
-    index is outside its row has log-probability NaN. Raises ValueError for shapes or
-    devices that do not match, for a temperature, given as a number, below 1e-38, and for a
-    temperature or a mask that requires a gradient; TypeError for an index that is not integral.
+    A row gives the same bits in any batch, at any address, with and without gradients. A token
+    whose index is outside its row has log-probability NaN. Raises ValueError for shapes or devices
+    that do not match, for a number below 1e-38 as temperature, and for a temperature or a mask that
+    requires a gradient; TypeError for an index that is not integral.
     """
     shape = logits.shape[:-1]
     if not (
@@ -110,20 +110,21 @@ def cross_entropy(
 ) -> Tensor:
     """Return ``torch.nn.functional.cross_entropy``'s result, plus z_loss · logsumexp² of each row.
 
-    A kernel computes input (N, C) or (C,) of float32, float16 or bfloat16 on an NVIDIA GPU with
-    int64 classes and without ``weight``, in float32; the result has torch's dtype. Elsewhere torch
-    computes it. A target that is no class and not ``ignore_index`` gives NaN, where torch
+    A kernel computes it, in float32, for input (N, C) or (C,) of float32, float16 or bfloat16 on an
+    NVIDIA GPU, with int64 classes and without ``weight``; the result has torch's dtype. Otherwise
+    torch computes it. A target that is neither a class nor ``ignore_index`` gives NaN, where torch
     fails an assertion.
 
-    ``gradient_in_forward``: the gradient is computed with the loss, while a row is in registers, so
-    a training step reads the logits once, not twice. The gradient waits for the backward, which may
-    run once and has no derivative; it costs an extra pass if the gradient of the loss is not 1.
+    ``gradient_in_forward``: compute the gradient together with the loss, while a row is in
+    registers, so that a training step reads the logits once instead of twice. The gradient is kept
+    for the backward, which can run only once and has no derivative; it takes an extra pass if the
+    gradient of the loss is not 1.
     ``inplace_backward``: the gradient overwrites input, which must not be used afterwards; with
-    ``gradient_in_forward`` that happens in the forward. Neither has an effect where torch computes,
-    or under a compiler; the second has none on a leaf or on overlapping rows.
+    ``gradient_in_forward`` that happens in the forward. Neither option has an effect if torch
+    computes, or under a compiler; the second one has none on a leaf or on overlapping rows.
 
-    Raises what torch raises, and ValueError if ``z_loss`` is given with what it is not defined for,
-    such as class probabilities or a weight.
+    Raises what torch raises, and ValueError if ``z_loss`` is combined with something for which it
+    is not defined, such as class probabilities or a weight.
     """
     reduction = _reduction(size_average, reduce, reduction)
     plain = weight is None and isinstance(target, Tensor) and target.dtype == torch.int64
@@ -148,7 +149,7 @@ def cross_entropy(
 
 
 def _returns_float32(x: Tensor) -> bool:
-    """Return whether torch's function has a float32 result, as under autocast."""
+    """Return whether torch's function would have a float32 result, as it has under autocast."""
     return x.dtype is torch.float32 or is_autocast_enabled("cuda" if x.is_cuda else x.device.type)
 
 
@@ -175,7 +176,7 @@ def _checked(logits: Tensor, index: Tensor) -> Tensor:
 
 
 def _rows(x: Tensor, logits: Tensor, dtype: torch.dtype, name: str) -> Tensor:
-    """Return a tensor with a value for each row; one number is that of all rows."""
+    """Return x as a flat tensor with one value per row; a single number holds for all rows."""
     shape = logits.shape[:-1]
     if x.requires_grad:
         raise ValueError(f"{name} requires a gradient, and gets none; detach it")

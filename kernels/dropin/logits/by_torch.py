@@ -1,8 +1,8 @@
-"""Compute by torch what the kernels of logits compute: values of rows, and their gradients.
+"""Compute with torch's functions what the kernels of logits compute: values per row and gradients.
 
 Every step is differentiable with respect to the logits, so derivatives of any order exist. Special
-values are those of the kernels: a logit of -inf adds nothing, and a row that is not used has zeros.
-Brackets and ~ would ask for the GPU even of a fake tensor, so there are none.
+values are treated as in the kernels: a logit of -inf adds nothing, and a row that is not used gives
+zeros. Indexing by brackets and ~ are avoided, because they access the GPU even of a fake tensor.
 """
 
 from typing import NamedTuple
@@ -12,16 +12,17 @@ from torch import Tensor
 
 from ...logits import RowOptions, RowTensors
 
-# The values, the entropies, and ``sums`` (2, M): maxima and log(Σ exp((x - max) / temperature)); a
-# third row has the entropies once more, because callers may change what they get.
+# (values, entropies or None, sums). ``sums`` (2, M) are what the gradient needs: the maxima, and
+# log Σ exp((x - max) / temperature). If there are entropies, a third row repeats them, because
+# callers may modify what they get.
 Values = tuple[Tensor, Tensor, Tensor]
 
 
 class RowIntermediates(NamedTuple):
-    """Hold what torch computes of each row; all of it is differentiable with respect to x."""
+    """Hold what torch computes for each row, differentiable with respect to x."""
 
-    used: Tensor  # bool (M,): rows whose values count
-    maxima: Tensor  # (M,), a constant
+    used: Tensor  # bool (M,): rows that are neither masked nor ignored
+    maxima: Tensor  # (M,), treated as constants
     log_sums: Tensor  # (M,): log Σ exp((x - max) / temperature)
     log_p: Tensor  # (M, N)
     inverse: Tensor | float  # 1 / temperature, (M, 1)
@@ -30,7 +31,7 @@ class RowIntermediates(NamedTuple):
 def _intermediates(
     tensors: RowTensors, options: RowOptions, sums: Tensor | None = None
 ) -> RowIntermediates:
-    """Return the intermediate values of rows; ``sums``: those of a forward, if known."""
+    """Return the intermediate values of rows; ``sums`` are a forward's, if there was one."""
     x, index, temperature, row_mask = tensors
     used = (
         torch.ones(len(x), dtype=torch.bool, device=x.device)
@@ -39,7 +40,7 @@ def _intermediates(
     )
     if options.operation.endswith("CrossEntropy"):
         used = used & (index.view(-1) != options.ignore_index)
-    # Rows that are not used may hold anything, which no gradient may see.
+    # Rows that are not used may hold anything, and it must not reach a gradient.
     x = (x if x.dtype is torch.float64 else x.float()).masked_fill(
         used.logical_not().unsqueeze(1), 0.0
     )
@@ -53,14 +54,14 @@ def _intermediates(
 
 
 def _sums(x: Tensor, inverse: Tensor | float) -> tuple[Tensor, Tensor]:
-    """Return maxima, and log_sums: from the exps beside a maximum where that has nearly all."""
+    """Return (maxima, log_sums) of rows; the maximum's own exp is 1, and is left out of the sum."""
     if not x.shape[1]:
         return x.new_full((len(x),), -torch.inf), x.new_zeros(len(x))
     maxima, where = x.detach().max(1, keepdim=True)
-    # A row of -inf alone has no distances, and a sum of 0.
+    # In a row of nothing but -inf the differences would be NaN; its log_sum is 0.
     distances = (x - maxima).masked_fill(maxima == -torch.inf, 0.0) * inverse
     remainder = distances.exp().scatter(1, where, 0.0).sum(1)
-    largest = distances.gather(1, where).squeeze(1).expm1()  # 0, with the derivative of an exp
+    largest = distances.gather(1, where).squeeze(1).expm1()  # 0, but with the derivative of exp
     log_sums = (remainder + largest).log1p()
     return maxima.squeeze(1), log_sums.masked_fill(maxima.squeeze(1) == -torch.inf, 0.0)
 
@@ -85,7 +86,7 @@ def columns_of(tensors: RowTensors) -> tuple[Tensor, Tensor]:
 
 
 def values_by_torch(tensors: RowTensors, options: RowOptions) -> Values:
-    """Return what the kernels compute, by torch."""
+    """Return what ``rows.values`` returns, computed by torch."""
     x = tensors.x
     rows = _intermediates(tensors, options)
     used, entropies = rows.used, None

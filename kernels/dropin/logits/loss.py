@@ -1,6 +1,6 @@
-"""Compute losses of rows of logits, their mean or their sum; where asked, their gradient at once.
+"""Compute losses of rows of logits, or their mean or sum; on request, with the gradient at once.
 
-``rows`` computes the losses and their gradient in two calls, the second in the backward. With
+Usually ``rows`` computes the losses in the forward and their gradient in the backward. With
 ``EagerLossAndGradient`` one kernel does both, while a row is in registers.
 """
 
@@ -30,7 +30,7 @@ ONCE = (
 
 
 class EagerReducedLoss(torch.autograd.Function):
-    """Compute the mean or the sum of losses, and in the backward one gradient pass."""
+    """Compute the mean or the sum of losses, and their gradient in one pass in the backward."""
 
     @staticmethod
     def forward(ctx, x, tensors: RowTensors, options: RowOptions, is_sum: bool, in_place: bool):
@@ -52,7 +52,7 @@ class EagerReducedLoss(torch.autograd.Function):
 
 
 class EagerLossAndGradient(torch.autograd.Function):
-    """Compute the losses, or their mean or sum, and in the forward already the gradient."""
+    """Compute the losses, or their mean or sum, and already in the forward the gradient."""
 
     @staticmethod
     def forward(ctx, x, tensors: RowTensors, options: RowOptions, reduction: str, in_place: bool):
@@ -101,14 +101,14 @@ def _count(tensors: RowTensors, options: RowOptions) -> Tensor:
 
 
 def _inverse(count: Tensor) -> Tensor:
-    """Return 1 / count for a kernel: float32, whatever torch's default dtype is."""
+    """Return 1 / count in float32, which kernels read, whatever torch's default dtype is."""
     return count.float().reciprocal()
 
 
 def reduce_losses(
     losses: Tensor, tensors: RowTensors, options: RowOptions, is_sum: bool
 ) -> tuple[Tensor, Tensor]:
-    """Return the mean or the sum of losses, and what it multiplies the gradient by."""
+    """Return the mean or the sum of losses, and the factor by which it scales the gradient."""
     if may_launch(tensors, options):
         result, scale = (new_float32((), losses) for _ in range(2))
         arguments = losses, tensors.index, result, scale, options.ignore_index, is_sum
@@ -121,7 +121,7 @@ def reduce_losses(
 
 
 def _is_eager(x: Tensor) -> bool:
-    """Return whether a kernel computes rows of x at once, without torch's dispatcher."""
+    """Return whether a kernel may compute rows of x without torch's dispatcher."""
     return not is_dynamo_compiling() and bypasses_dispatcher(x) and takes(x)
 
 
@@ -132,7 +132,7 @@ def compute_loss(
     gradient_in_forward: bool,
     in_place: bool,
 ) -> Tensor:
-    """Return the losses of rows, or their mean or sum, by a kernel where one takes them."""
+    """Return the losses of rows, or their mean or sum, by a kernel if one supports them."""
     x, is_sum = tensors.x, reduction == "sum"
     differentiates = x.requires_grad and torch.is_grad_enabled()
     if gradient_in_forward and differentiates and _is_eager(x):

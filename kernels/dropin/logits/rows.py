@@ -1,9 +1,9 @@
-"""Compute log-probabilities of tokens, entropies, log-sum-exps and losses from rows of logits.
+"""Compute token log-probabilities, entropies, log-sum-exps and losses from rows of logits.
 
-A call on an NVIDIA GPU with cuda-core runs one kernel that reads each logit once. Its backward runs
-one that reads each logit and writes each gradient once. The forward saves two numbers of a row, or
-three with entropies. Anything else is computed by torch's own functions: other devices and dtypes,
-torch.func's transforms, the derivative of a derivative. Compilers see the operators
+On an NVIDIA GPU with cuda-core, a call runs one kernel, which reads each logit once. Its backward
+runs one that reads each logit and writes each gradient once; for it the forward saves two numbers
+per row, or three with entropies. Everything else is computed by torch's own functions: other
+devices and dtypes, torch.func's transforms, second derivatives. Compilers see the operators
 ``softmax_bench::row_values`` and ``::row_gradient``.
 """
 
@@ -33,8 +33,8 @@ from ..eligible import (
 from ..library_function import empty_cuda, has_failed, logger, note_failure, on_device
 from .by_torch import Values, gradient_by_torch, values_by_torch
 
-BLOCK_BYTES = 16 * 1024  # Bytes of a gradient that one block of the launch writes.
-LANGUAGE = "CUDA C++"  # The only route beside torch's.
+BLOCK_BYTES = 16 * 1024  # bytes of the gradient that one thread block writes
+LANGUAGE = "CUDA C++"  # the only route besides torch
 
 
 @cached_constant
@@ -43,7 +43,7 @@ def _runs_on(device: int) -> bool:
 
 
 def takes(x: Tensor) -> bool:
-    """Return whether a kernel may compute rows of x, (…, N); a compiler may trace it."""
+    """Return whether a kernel may compute rows of x (…, N); compilers can trace this."""
     return (
         x.is_cuda
         and x.dtype in DTYPES
@@ -54,7 +54,7 @@ def takes(x: Tensor) -> bool:
 
 @functools.cache
 def row_kernels() -> ModuleType | None:
-    """Return the launches of the kernels of logits; None where they cannot be loaded."""
+    """Return the module that launches the kernels of logits; None if it cannot be loaded."""
     try:
         from ...logits import launch  # needs cuda-core
     except Exception as error:
@@ -79,14 +79,14 @@ def may_launch(tensors: RowTensors, options: RowOptions) -> bool:
 
 
 def _failure_key(x: Tensor) -> tuple:
-    """Return what decides whether a kernel can compute rows of x."""
+    """Return what determines whether a kernel can compute rows of x."""
     return x.get_device(), x.shape[1], x.dtype
 
 
 def try_launch(x: Tensor, options: RowOptions, launch: Callable[..., None], *arguments) -> bool:
-    """Return whether a launch on x's GPU succeeded; if not, torch computes such rows from then on.
+    """Return whether a launch on x's GPU succeeded; if not, torch computes such rows from now on.
 
-    Raises torch's error where it has no memory.
+    Raises torch's error if memory runs out.
     """
     try:
         with on_device(x.get_device()):
@@ -100,7 +100,7 @@ def try_launch(x: Tensor, options: RowOptions, launch: Callable[..., None], *arg
 
 
 def new_float32(shape: tuple[int, ...], x: Tensor) -> Tensor:
-    """Return a new contiguous tensor of float32 beside x, in a third of torch.empty's time."""
+    """Return a new contiguous float32 tensor on x's device, in a third of torch.empty's time."""
     if empty_cuda and len(shape) < 2 and x.is_cuda and x.get_device() == current_device():
         return empty_cuda(tuple(shape), (1,) * len(shape), torch.float32)
     return torch.empty(shape, dtype=torch.float32, device=x.device)
@@ -115,7 +115,7 @@ def _new_values(tensors: RowTensors, options: RowOptions) -> tuple[Tensor, Tenso
 
 
 def values(tensors: RowTensors, options: RowOptions, keeps_sums: bool = True) -> Values:
-    """Return the values of each row, and what their gradient needs if ``keeps_sums``."""
+    """Return the values per row, the entropies, and, if ``keeps_sums``, what the gradient needs."""
     x = tensors.x
     if may_launch(tensors, options):
         first, entropies = _new_values(tensors, options)
@@ -138,8 +138,8 @@ def gradient(
 ) -> Tensor:
     """Return the gradient with respect to x.
 
-    g and h: the gradients with respect to the values and the entropies. A g without a dimension
-    holds for all rows; ``g_scale``, one number, multiplies it.
+    g and h are the gradients with respect to the values and the entropies. A g without a dimension
+    holds for all rows. ``g_scale``, a single number, multiplies g.
     """
     x = tensors.x
     if may_launch(tensors, options) and not transforms():
@@ -157,7 +157,7 @@ def gradient(
 
 
 class EagerValues(torch.autograd.Function):
-    """Differentiate for eager callers, in less host time than the operator takes."""
+    """Differentiate eager calls, in less host time than the operator takes."""
 
     @staticmethod
     def forward(ctx, x, tensors: RowTensors, options: RowOptions, in_place: bool):
@@ -173,7 +173,7 @@ class EagerValues(torch.autograd.Function):
         if g is None and h is None:
             return (None,) * 4
         g = sums.new_zeros(ctx.shape) if g is None else g
-        if torch.is_grad_enabled():  # the caller wants the derivative of this derivative
+        if torch.is_grad_enabled():  # the caller wants a second derivative
             tensors = RowTensors(x, index, temperature, row_mask)
             return gradient_by_torch(g, h, tensors, None, ctx.options), None, None, None
         tensors = RowTensors(x.detach(), index, temperature, row_mask)
@@ -254,16 +254,16 @@ row_gradient.register_autograd(_backward_of_gradient, setup_context=_save_gradie
 
 
 def as_rows(x: Tensor) -> Tensor:
-    """Return x (…, N) as a matrix with adjacent columns, a copy only where it must be."""
+    """Return x (…, N) as a matrix with adjacent columns, a copy only if necessary."""
     matrix = x if x.dim() == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
     return matrix if matrix.stride(1) == 1 or x.shape[-1] == 1 else matrix.contiguous()
 
 
 def may_overwrite(x: Tensor) -> bool:
-    """Return whether a gradient may take the place of x, (M, N).
+    """Return whether a gradient may overwrite x (M, N).
 
-    The gradient of a leaf would become the logits, also through a view of it, and rows that overlap
-    have more than one.
+    Overwriting a leaf, even through a view, would destroy the caller's logits, and an element that
+    overlapping rows share has several gradients.
     """
     owner = x if x._base is None else x._base
     return not owner.is_leaf and x.stride(0) >= x.shape[1]
@@ -272,7 +272,7 @@ def may_overwrite(x: Tensor) -> bool:
 def compute(
     tensors: RowTensors, options: RowOptions, in_place: bool = False
 ) -> tuple[Tensor, Tensor | None]:
-    """Return the first values and the entropies of rows, by a kernel where one takes them."""
+    """Return the values and the entropies of rows, by a kernel if one supports them."""
     x, compiles = tensors.x, is_dynamo_compiling()
     if not takes(x):
         return values_by_torch(tensors, options)[:2]

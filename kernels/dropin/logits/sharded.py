@@ -1,8 +1,8 @@
-"""Merge what the processes of a group computed of their columns of the vocabulary.
+"""Merge log-probabilities over the processes of a group, each of which has some of the columns.
 
-Two reductions move a few numbers a row, however long it is: the largest maximum; then the sum of
-the other exps, how many shards have the maximum, the target's logit, whether a shard has it and,
-for the entropy, the mean logit.
+Two all-reduces move a few numbers per row, however long it is. The first finds the row's maximum.
+The second sums the other exps, the number of shards that have the maximum, the target's logit,
+whether a shard has the target and, for the entropy, the mean logit.
 """
 
 import torch
@@ -18,7 +18,7 @@ class _Sharded(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, index, temperature, row_mask, options: RowOptions, group, vocab_start: int):
         columns, inside = columns_of(RowTensors(x, index - vocab_start))
-        # No column of a shard has the index -1, so that no gradient gets a one there.
+        # The index -1 matches no column, so a shard without the target gets no one-hot gradient.
         own = columns.masked_fill(~inside, -1).view(index.shape)
         tensors = RowTensors(x, own, temperature, row_mask)
         _, entropy, sums = values(tensors, options)
@@ -26,8 +26,9 @@ class _Sharded(torch.autograd.Function):
         inverse = 1.0 / (options.temperature if temperature is None else temperature)
         top = maxima.clone()
         dist.all_reduce(top, dist.ReduceOp.MAX, group)
-        log_share = (maxima - top) * inverse + log_sums  # log of its part of the sum of exps
-        # The largest logit's 1 is counted apart: it would round away the others beside it.
+        log_share = (maxima - top) * inverse + log_sums  # log of this shard's part of the sum
+        # The largest logit's 1 is counted separately, because the other exps would be lost beside
+        # it.
         share, has_top = log_share.exp(), maxima == top
         beside = torch.where(has_top, log_share.expm1(), share)
         mine = at(x, columns).float() - top[:, None]
