@@ -1,8 +1,7 @@
 """Make other libraries call this one for token log-probabilities and entropies.
 
-``trl()``, ``verl()``, ``sglang()`` and ``vllm()`` replace the functions that compute these in every
-module of that library that has imported them. They return an object with ``undo()``, usable as a
-context manager.
+``trl()``, ``verl()``, ``sglang()`` and ``vllm()`` replace the functions that compute these, in
+every module of the library. They return an object with ``undo()``, usable as a context manager.
 """
 
 import importlib

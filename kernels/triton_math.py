@@ -4,12 +4,10 @@ A fast exp rounds the product of its argument and log2(e), so its relative error
 argument; rounding the difference x - max adds as much again. ``exact_difference`` and ``exp_of``
 carry along what was lost. ``tl.sum`` adds in the order of Triton's layout, which depends on the
 alignment of addresses, the width of the tile and the number of warps; ``tree_sum`` always adds in
-the same order. The error-free sum is Knuth's (The Art of Computer Programming, volume 2, section
-4.2.2).
+the same order. The error-free sum is Knuth's (The Art of Computer Programming, vol. 2, 4.2.2).
 
 The compiler may contract a product and a sum to an fma in one instance of a kernel but not in
-another. A kernel that promises the same bits is launched with ``enable_fp_fusion=False`` and calls
-``tl.fma`` itself.
+another. A kernel that promises the same bits sets ``enable_fp_fusion=False`` and calls ``tl.fma``.
 """
 
 import triton

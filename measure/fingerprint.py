@@ -57,8 +57,7 @@ def measure_sha256(op: str) -> str:
 
     It covers measure/, what that imports of kernels/ and operations/, the CUDA C++ that it
     compiles, the operation's file, and the columns of a row without their explanations. The command
-    line and the profiler are left out, because they change no number. Raises KeyError for an
-    unknown operation.
+    line and the profiler change no number and are left out. Raises KeyError for an unknown op.
     """
     columns = (f"{c.name},{c.type},{' '.join(c.allowed)}" for c in SCHEMA.values())
     parts = kernels.code_sha256(measuring_files(operations.file(op))), *columns

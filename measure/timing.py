@@ -54,8 +54,7 @@ def time_variant(
     """Time ``call`` and its controls on the buffers of ``rotation``.
 
     ``reused`` holds what a further replicate takes from the first and does not measure again.
-    Raises PointEnded if a call cannot be recorded in a CUDA graph, or if a graph lacks some of its
-    work.
+    Raises PointEnded if a call cannot be recorded in a CUDA graph, or if its graph lacks work.
     """
     order = random.Random(journal.row["order_seed"])  # of series in blocks, and of graph instances
     journal.stage("recording the variant")

@@ -2,8 +2,7 @@
 
 A gradient is a difference of two terms that may be almost equal. An error bound proportional to the
 gradient would be too strict for any arithmetic; one proportional to the row's largest gradient
-would pass a kernel that drops the sum. So the bound adds the rounding errors of both terms and of
-the sum.
+would pass a kernel that drops the sum. So the bound adds the errors of both terms and of the sum.
 """
 
 import torch

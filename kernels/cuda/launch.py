@@ -101,8 +101,7 @@ def launch_rows(
     They must be on the current device. Shape and strides, in elements, are passed as numbers,
     because each view would cost the host 0.8 µs. ``out`` may be float32 if x has 16 bits and the
     planner's kernels convert. Returns ``launch(out, x, out_stride, x_stride, rows, cols)`` of
-    ``submitter``, which repeats the launch for addresses and strides of the same alignment and for
-    the same dtypes.
+    ``submitter``, which repeats the launch for the same dtypes and alignment.
     """
     out_address, x_address, dtype = out.data_ptr(), x.data_ptr(), out.dtype
     narrow, aligned_as = None, x_address

@@ -19,8 +19,7 @@ def build(
 ) -> ObjectCode:
     """Return a cubin with these template instances of ``source`` for ``arch``, such as "sm_90".
 
-    ``log`` receives the compiler's warnings. Raises cuda-core's NVRTCError, which quotes the
-    compiler's messages.
+    ``log`` receives the compiler's warnings. Raises cuda-core's NVRTCError with its errors.
     """
     program = Program(expanded(source), code_type="c++", options=_options(source, arch))
     return program.compile("cubin", name_expressions=kernels, logs=log)

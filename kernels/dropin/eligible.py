@@ -5,8 +5,7 @@ dispatcher serves autograd, autocast, vmap, tracing and more, and adds 11 µs to
 Python. ``bypasses_dispatcher`` checks in 0.3 µs that none of these applies, except for autograd and
 autocast, which its callers check (both times were measured with torch 2.13).
 
-Some checks need private names of torch. If a version of torch lacks one, every call goes through
-the dispatcher.
+If a version of torch lacks one of the private names below, calls go through the dispatcher.
 """
 
 import functools

@@ -51,8 +51,8 @@ def _declare(name: str, log: bool, second: Callable) -> LibraryFunction:
 
 
 def _second_of_softmax(g: Tensor, y: Tensor, v: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    # Multiplied out like torch's: a difference of two large v or g could overflow before y, which
-    # is small, scales it.
+    # Multiplied out like torch's: a difference of two large v or g could overflow before y scales
+    # it.
     by_g = v * y - y * (v * y).sum(dim, keepdim=True)
     by_y = g * v - v * (g * y).sum(dim, keepdim=True) - g * (v * y).sum(dim, keepdim=True)
     return by_g, by_y

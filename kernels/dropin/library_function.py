@@ -72,8 +72,7 @@ Repeater = Callable[[Callable[[], Tensor], Callable[..., Tensor]], Callable[...,
 class Route(NamedTuple):
     """Name one way to compute a function.
 
-    ``launch(call)`` writes the output and returns a Repeater, or returns None if the route does not
-    support the call.
+    ``launch(call)`` writes the output and returns a Repeater, or None if it does not take the call.
     """
 
     language: str
@@ -136,9 +135,8 @@ class LibraryFunction:
     ) -> KnownLaunch | None:
         """Return the launch remembered for inputs like these, or None if there is none.
 
-        The code for one and for two inputs is written out, because a loop takes 0.1 µs more, for
-        every gradient. ``dim`` may be negative. Invalid arguments give None; torch reports them
-        later.
+        One and two inputs are written out, because a loop takes 0.1 µs more, for every gradient.
+        ``dim`` may be negative. Invalid arguments give None; torch reports them later.
         """
         try:
             device = x.get_device()

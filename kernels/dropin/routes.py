@@ -171,8 +171,7 @@ def _as_contiguous_rows(x: Tensor, outer: int, n: int, stride: int) -> tuple[Ten
 def _aligned_output(out: Tensor, n: int) -> Tensor:
     """Return ``out``, which is contiguous, or an aligned tensor to be copied to it afterwards.
 
-    The reason is that of ``_as_contiguous_rows``. torch's allocator aligns every tensor, but a view
-    may begin anywhere.
+    The reason is that of ``_as_contiguous_rows``. New tensors are aligned, but a view may not be.
     """
     if n % TRITON_ALIGNMENT or out.data_ptr() % TRITON_ALIGNMENT == 0:
         return out

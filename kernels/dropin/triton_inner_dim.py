@@ -98,8 +98,7 @@ def normaliser(maximum, remainder, LOG: tl.constexpr, dtype: tl.constexpr):
     """Return the two numbers of a column that ``output_of`` needs.
 
     For softmax they are the maximum and the sum of exp(x - maximum), or in 16 bits its negative
-    log2. For log-softmax they are log Σ exp(x) in two parts. An infinite maximum gives NaN, as in
-    torch.
+    log2. For log-softmax they are log Σ exp(x) in two parts. As in torch, infinite maxima give NaN.
     """
     remainder += maximum - maximum
     if not LOG:
@@ -277,8 +276,7 @@ def softmax_bwd_kernel_inner_chunks(
 def forward(out: Tensor, x: Tensor, sizes: tuple[int, int, int], log: bool) -> None:
     """Write the softmax of x over n, or with ``log`` the log-softmax, to ``out``.
 
-    ``sizes`` are (outer, n, inner). Both tensors are contiguous, on the current GPU, and may have
-    any rank and dtype.
+    ``sizes`` are (outer, n, inner). Both tensors are contiguous and on the current GPU.
     """
     kernels = softmax_fwd_kernel_inner, softmax_fwd_kernel_inner_chunks
     launch(*kernels, (out, x), sizes, log, numbers=2)

@@ -29,9 +29,8 @@ KIB, MIB = 2**10, 2**20
 # The entries were fitted to timings of an H100 and an H200 together; studies/dispatch.py prints
 # what the rule loses on each. The H200 has more bandwidth per multiprocessor and needs more bytes
 # in flight, so where the two GPUs disagree, the entry is the H200's if it costs the H100 little.
-# Where small and large matrices disagree, matrices that exceed L2 mostly decide: small ones have
-# little to gain. Most thresholds are where a config's cluster would double, which is slow just
-# beyond them.
+# Where small and large matrices disagree, those beyond L2 mostly decide: small ones gain little.
+# Most thresholds are where a config's cluster would double, because it is slow just beyond.
 RULE = {
     (True, 2): (
         (512, "frontier_short__u2"),  # part of a warp, reduced by shuffles
@@ -61,9 +60,8 @@ RULE = {
         (1.05 * MIB, "frontier_spread__k4w8"),
         (1.3 * MIB, "frontier_staged__k10w16"),
     ),
-    # frontier_staged keeps elements in shared memory and not in registers, so its occupancy is the
-    # highest. Its entries have the fewest vectors per lane with which a cluster of 16 blocks still
-    # holds the row.
+    # frontier_staged keeps no elements in registers, so its occupancy is the highest. Its entries
+    # have the fewest vectors per lane with which a cluster of 16 blocks still holds the row.
     (False, 2): (
         (1.3 * KIB, "frontier_packed__k24"),
         (2.2 * KIB, "frontier_rows__k8w16"),

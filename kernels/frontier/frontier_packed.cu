@@ -163,8 +163,7 @@ __global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
   } else {
     mine.load(x_rows + loaded_row * x_stride + lane);
   }
-  // True for rows that take one lane in a large matrix; in a small one, several lanes with fewer
-  // sums each share them.
+  // Rows of one lane in a large matrix; in a small one several lanes, with fewer sums, share them.
   constexpr bool kShort = LANES * SUMS == kPackedSums;
   using Sums = typename Epilogue::template SumsOf<T, Epilogue::kScalesExp, kShort>;
   const typename Epilogue::template Of<T> epilogue(

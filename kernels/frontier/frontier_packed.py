@@ -9,8 +9,7 @@ the run. In small matrices, and if rows are not contiguous, lanes access global 
 a small matrix up to eight lanes share the elements that one lane has in a large one. None of this
 changes the order of a sum.
 Bytes: 2·M·N·itemsize, the minimum.
-Limits: 16 warps of 32 bytes per lane: N up to 4096 in float32 and 8192 in 16 bits. Compute
-capability 8.0.
+Limits: N up to 4096 in float32 and 8192 in 16 bits (16 warps, 32 bytes per lane). Capability 8.0.
 Source: our own.
 """
 

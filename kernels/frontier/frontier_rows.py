@@ -9,8 +9,7 @@ flight and waits for it only afterwards, so that loading hides the barrier.
 Unaligned rows, such as most rows of an odd N: vectors are counted from the row's first element, and
 each is assembled from two aligned vectors by a funnel shift; the second one comes from the next
 lane or from the cache. Before the store, neighbouring lanes shift the output back. So all accesses
-are 16 bytes wide except at the two ends of a warp's tile, and the sums do not depend on the address
-at which a row begins.
+are 16 bytes wide except at the ends of a warp's tile, and sums do not depend on a row's address.
 Bytes: 2·M·N·itemsize, the minimum.
 Limits: with 4 vectors per lane, 16 warps and 16 blocks, N up to 131,072 in float32 and twice that
 in 16 bits; other configs in proportion. Compute capability 9.0, or 8.0 where one block is enough.

@@ -14,8 +14,7 @@ float32 elements on an H200, twice that in 16 bits. Longer rows take up to 3Â·MÂ
 L2 serves.
 Limits: rows of at least two blocks; compute capability 9.0. The launch is cooperative: all its
 blocks must be resident at once, and it waits until they fit on the GPU.
-Source: our own. Every published state carries an epoch number, so no flag or grid barrier is
-needed.
+Source: our own. Every published state carries an epoch number, which replaces a grid barrier.
 """
 
 import functools
@@ -72,8 +71,7 @@ def plan(
 ) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``plan.Planner``.
 
-    ``parts`` is the number of tiles per block, 1 or 2, which give the same bits; None picks the
-    faster one.
+    ``parts``: tiles per block, 1 or 2, which give the same bits; None picks the faster one.
     """
     if problem.gpu.capability < CLUSTER_CAPABILITY:
         return ()

@@ -6,8 +6,7 @@ counted from the row's first element, each funnel-shifted out of two neighbourin
 so the order of every sum is the same wherever the row begins. To write, lanes read vectors that are
 aligned as the output is; if x and out are aligned alike, these are the copied ones. No element
 stays in a register, so up to 64 warps are resident per multiprocessor; the price is a second exp
-per element. Warps wait for each other only to merge their states, across a block or a cluster, as
-in ``frontier_rows``.
+per element. Warps wait for each other only to merge their states, as in ``frontier_rows``.
 Bytes: 2·M·N·itemsize, the minimum.
 Limits: rows that exceed one warp. With 4 vectors per lane, 16 warps and 16 blocks, N up to 131,072
 in float32 and twice that in 16 bits; other configs in proportion. Compute capability 9.0, or 8.0

@@ -1,9 +1,8 @@
 """Find and load variants.
 
 A variant is a Python file in or below a folder of FAMILIES whose name does not begin with an
-underscore. Its stem is the variant's name, which is unique over all families. The file defines one
-or more functions named after operations, and may define ``unsupported(x)``. There is no list to
-edit.
+underscore; there is no list to edit. Its stem is the variant's name, unique over all families. The
+file defines one or more functions named after operations, and may define ``unsupported(x)``.
 
 A file may offer configs of its kernel, such as block sizes, by ``CONFIGS = ("w4", "w8")`` and
 ``with_config(config)``, which returns an object with the same functions. A config is a variant

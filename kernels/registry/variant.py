@@ -27,9 +27,8 @@ class Variant:
 
     ``unsupported(x)`` returns None, or a sentence that says why the variant cannot take x, for
     example because it requires aligned rows. A variant that takes x must also take fewer rows, and
-    any row stride that keeps x's alignment. Callers ask it first: about x, or about g for a
-    backward. The other matrices have the same shape, dtype, device and alignment, and unit column
-    stride.
+    any row stride that keeps x's alignment. Callers ask first: about x, or about g for a backward.
+    The other matrices have the same shape, dtype, device and alignment, and unit column stride.
     """
 
     name: str

@@ -49,8 +49,7 @@ def check(
 
     ordinary = first_problem(problems(cases[:ORDINARY]))
     if ordinary is None and not device.is_cpu:
-        # A kernel that runs on another stream would overtake this work, and would read the values
-        # of the previous case.
+        # A kernel on another stream would overtake this work, and read the previous case's values.
         torch.cuda.synchronize()
         torch.cuda._sleep(BUSY_CYCLES)
         problem = _problem(point, call, storage, 0, first) or _unfinished(point, call, inputs)

@@ -24,7 +24,7 @@ ROUNDS = 3  # one for each choice of the rows of the output that are stale
 def check_timed(point: Point, clock: Clock) -> correctness.Accuracy:
     """Check what one more replay writes to outputs that hold no result; return the row's errors.
 
-    It checks the same buffers every time, so that the errors do not depend on chance, and then new
+    The buffers are always the same, so that the errors do not depend on chance. Then come new
     inputs.
     """
     rotation = clock.rotation

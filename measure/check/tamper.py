@@ -1,8 +1,8 @@
 """Check that a variant has replaced nothing that timing and the correctness check depend on.
 
 The state before the variant is loaded is compared with later states: NAMES, the baseline in torch's
-dispatcher, SETTINGS, and every function, class, constant and table of this package and of
-operations/.
+dispatcher, SETTINGS, and all functions, classes, constants and tables of this package and
+operations.
 
 The kernel runs in this process, so this is no sandbox. It cannot detect the following, for which a
 reviewer must read the kernel:
@@ -152,8 +152,7 @@ def _parts(value: object) -> tuple:
 def _settings(operators: set[str]) -> dict[str, object]:
     state = {name: read() for name, read in SETTINGS.items()}
     for name in operators:
-        # Device kernels only: a variant that uses torch.compile may register others (Meta,
-        # Autograd).
+        # Device kernels only: a variant with torch.compile may register others (Meta, Autograd).
         lines = torch._C._dispatch_dump(f"aten::{name}").splitlines()
         state[f"what torch dispatches aten::{name} to"] = tuple(
             line for line in lines if line.startswith(("CPU:", "CUDA:"))

@@ -60,8 +60,7 @@ class Clock(Protocol):
     def submit(self, order: list[str]) -> list[float]:
         """Submit eager calls of every series, one series after another, in this order.
 
-        Returns the host time in µs per call, in the same order; [] on a CPU, which launches
-        nothing.
+        Returns the host time in µs per call, in this order; [] on a CPU, which launches nothing.
         """
 
     def cold_loads(self, name: str, seed: int) -> dict:

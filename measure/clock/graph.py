@@ -153,8 +153,7 @@ class GraphClock:
     def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
         """Time every series once, each on an idle GPU whose persisting lines have been reset.
 
-        The GPU is kept busy until the host has queued the replay, so that no replay waits for its
-        launch.
+        The GPU is kept busy until the host has queued the replay, so none waits for its launch.
         """
         for name in order:
             l2.reset_persisting_lines()
@@ -173,8 +172,7 @@ class GraphClock:
         torch.cuda.synchronize()
 
     def submit(self, order: list[str]) -> list[float]:
-        """Time only the host: a batch begins on an idle GPU, and its timing ends with the last
-        call.
+        """Time only the host: each batch begins on an idle GPU, and ends with the last submission.
 
         A batch has at most as many calls as a replay, so that long kernels do not take long here.
         """

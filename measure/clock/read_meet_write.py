@@ -3,8 +3,7 @@
 Nothing of a softmax can be written before its whole row has been read, while a copy writes at once,
 so few long rows never reach the time of a copy. This kernel reads and writes in the order of a
 softmax, without arithmetic; or it writes one word per row, like an operation with a value per row.
-It is not a strict bound: another way for blocks to meet may be faster, and so may reading a row
-while writing another.
+It is no strict bound: another way to meet, or reading a row while writing another, may be faster.
 """
 
 import functools

@@ -1,7 +1,6 @@
 // Roofline kernels: copy a matrix, add two, or read one, moving each byte once. *_vecs kernels use
 // vector loads and stores; *_bulk kernels use bulk copies (TMA) through shared memory. Matrices are
-// contiguous and begin at a multiple of 16 bytes; the first block handles elements beyond the last
-// whole vector.
+// contiguous and 16-byte aligned; the first block handles elements beyond the last whole vector.
 #include "mbarrier.cuh"
 #include "vec.cuh"
 

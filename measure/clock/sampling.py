@@ -1,7 +1,6 @@
 """Warm up until the GPU's clocks have settled, then time blocks of interleaved series.
 
-A block of samples times every series once: the variant, the baseline twice, and one or two
-rooflines.
+A block times every series once: the variant, the baseline twice, and one or two rooflines.
 """
 
 import random
@@ -35,9 +34,8 @@ def time_blocks(
 ) -> list[Sample]:
     """Time ``blocks`` blocks of the series ``names``, each block in a random ``order``.
 
-    Stops after MAX_TIMING_S, but never before MIN_BLOCKS. It does not stop once an interval is
-    narrow, which would favour intervals that are narrow by chance, and wrong. No outlier is
-    dropped.
+    Stops after MAX_TIMING_S, but never before MIN_BLOCKS, and drops no outlier. It does not stop
+    once an interval is narrow, which would favour intervals that are narrow by chance, and wrong.
     """
     _warm_up(lambda: clock.block(order.sample(names, len(names))), 2 * blocks, now)
     samples, end = [], now() + MAX_TIMING_S

@@ -28,8 +28,8 @@ __device__ inline unsigned address_in(unsigned block, const void* dest) {
   return mapped;
 }
 
-// Store a state to `dest` in another block's shared memory, asynchronously; its `mbarrier` counts
-// the bytes.
+// Store a state to `dest` in another block's shared memory, asynchronously, and count at
+// `mbarrier`.
 template <typename State>
 __device__ inline void st_async(State* dest, Mbarrier* mbarrier, unsigned block, State state) {
   const unsigned to = address_in(block, dest), counter = address_in(block, &mbarrier->barrier);

@@ -178,8 +178,7 @@ struct GridReducer {
     }
     return Merge::merge_lanes(merged);
   }
-  // Go on to the next epoch. One thread calls this for each row, between two barriers, after all
-  // warps have collected.
+  // Go on to the next epoch. One thread calls this per row, between barriers, after collect().
   __device__ void next() const { ++*before; }
 
   // One thread of each block calls this after all rows. The last block stores the count of epochs

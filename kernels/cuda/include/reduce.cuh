@@ -11,8 +11,8 @@ struct Sum {
   __device__ static float apply(float a, float b) { return a + b; }
 };
 
-// Reduce over LANES adjacent lanes by butterfly shuffles; each gets the result. The whole warp must
-// call it.
+// Reduce over LANES adjacent lanes by butterfly shuffles, for each of them. The whole warp calls
+// it.
 template <typename Op, int LANES = kWarp>
 __device__ inline float warp_reduce(float value) {
 #pragma unroll

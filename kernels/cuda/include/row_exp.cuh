@@ -4,8 +4,8 @@
 #include "vec.cuh"
 
 constexpr float kLn2 = 0.693147180559945309f, kLn2Low = -0x1.05c61p-29f;
-// Adding this to a float below 2^22 leaves the nearest integer, plus the exponent bias 127, in the
-// low bits of the result.
+// Added to a float below 2^22, it leaves the nearest integer, plus the exponent bias, in the low
+// bits.
 constexpr float kRounder = 0x1.8p23f + 127;
 
 // Return 2^n, where n + 127 is in the low bits of a float between 2^23 and 2^24 (see kRounder).
@@ -55,8 +55,7 @@ struct RowExp {
 // because log2(e) is rounded.
 template <>
 struct RowExp<float> {
-  // Maxima of at least this magnitude are subtracted after all. That is exact, because such floats
-  // are multiples of 2^-2.
+  // Maxima of this magnitude are subtracted after all, which is exact: they are multiples of 2^-2.
   static constexpr float kLarge = 0x1p21f;
   static constexpr float kUnit = 64;
 

@@ -27,8 +27,7 @@ class _Sharded(torch.autograd.Function):
         top = maxima.clone()
         dist.all_reduce(top, dist.ReduceOp.MAX, group)
         log_share = (maxima - top) * inverse + log_sums  # log of this shard's part of the sum
-        # The largest logit's 1 is counted separately, because the other exps would be lost beside
-        # it.
+        # The largest logit's 1 is counted separately: beside it the other exps would be lost.
         share, has_top = log_share.exp(), maxima == top
         beside = torch.where(has_top, log_share.expm1(), share)
         mine = at(x, columns).float() - top[:, None]

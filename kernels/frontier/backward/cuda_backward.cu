@@ -7,8 +7,7 @@
 // __fmul_rn() or fmaf(), so that every instance of the kernel rounds alike and gives the same bits.
 struct SoftmaxGrad {
   // Everything is computed from halves, because g - sum may be twice the largest g, and the sum of
-  // the rounded y may exceed 1. Multiplying by 0.5 or 2 is exact, so no bit changes without
-  // overflow.
+  // the rounded y may exceed 1. Factors of 0.5 and 2 are exact, so without overflow no bit changes.
   __device__ static float term(float g, float y) { return __fmul_rn(0.5f * g, y); }
   template <typename T>
   __device__ static float dx(float g, float y, float sum) {
