@@ -17,7 +17,7 @@ MAX_ROTATION = 4096  # calls, each of which is a node of every graph
 SEED_OFFSETS = {
     "edge_cases": 2**32,
     "new_inputs": 2**33,  # other values in timed buffers
-    "operand": 2**40,  # in addition, once for each operand besides x
+    "operand": 2**40,  # added as well, once for each operand besides x
 }
 _DRAW = {"uniform": torch.rand, "normal": torch.randn}  # uniform on [0, 1); standard normal
 

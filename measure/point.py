@@ -13,9 +13,9 @@ from .row import MAX_ELEMENTS, SCHEMA
 DISTRIBUTIONS = SCHEMA["distribution"].allowed
 ALLOWED = {"dtype": DTYPES, "distribution": DISTRIBUTIONS}
 CPU = "cpu"  # the slug of a CPU
-MAX_TIMEOUT_S = 10**6  # as in config.schema.yaml; `select` cannot wait for arbitrarily long
-MAX_BLOCKS, MAX_REPLICATES = 10**6, 10**4  # as in config.schema.yaml
-MIN_BLOCKS = 6  # with fewer, order statistics give no 95 % interval of the median
+MAX_TIMEOUT_S = 10**6  # config.schema.yaml repeats it; `select` cannot wait for arbitrarily long
+MAX_BLOCKS, MAX_REPLICATES = 10**6, 10**4  # config.schema.yaml repeats them
+MIN_BLOCKS = 6  # order statistics of fewer give no 95 % interval of the median
 
 
 def nearest(word: str, allowed) -> str:

@@ -51,7 +51,7 @@ PATH += "{variant}.{fingerprint}.{replicate}.csv"
 # Beginning of the message of a row with the flag edge_cases; the values and the problem follow.
 WRONG_ON = "wrong on special values: "
 
-MAX_ELEMENTS = 2**59  # so that the bytes of three matrices fit in 64 bits
+MAX_ELEMENTS = 2**59  # the bytes of three such matrices fit in 64 bits
 
 SAMPLE_COLUMNS = ("block", "order", "series", "time_us")
 _MESSAGE_LENGTH = 500  # a compiler's message can be pages; the log has the rest

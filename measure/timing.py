@@ -56,7 +56,7 @@ def time_variant(
     ``reused`` holds what a further replicate takes from the first and does not measure again.
     Raises PointEnded if a call cannot be recorded in a CUDA graph, or if its graph lacks work.
     """
-    order = random.Random(journal.row["order_seed"])  # of series in blocks, and of graph instances
+    order = random.Random(journal.row["order_seed"])  # orders series in blocks, and graph instances
     journal.stage("recording the variant")
     if device.is_cpu:
         clock = HostClock(rotation)

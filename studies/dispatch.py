@@ -36,9 +36,9 @@ from measure.clock import graph
 GPUS, TABLES = ("h100", "h200"), ("dispatch", "peers", "unseen")
 DATA = [Path(f"studies/data/{gpu}/{name}.csv.gz") for gpu in GPUS for name in TABLES]
 # Penalties of the fit, in units of ln(time ratio).
-PRICE = 0.2  # for each entry: as much as 1 % at 20 shapes
+PRICE = 0.2  # an entry costs as much as 1 % at 20 shapes
 MARGIN = 0.03  # the part of a loss above this counts twice
-REFUSED = 3.0  # for a row that neither an entry's variant nor the next entry's takes
+REFUSED = 3.0  # cost of a row that neither an entry's variant nor the next entry's takes
 # Weight of smaller matrices. Their best config often differs from that of equally long rows in a
 # large matrix, but M must not choose.
 SMALL_BYTES, SMALL_WEIGHT = 2e6, 0.6

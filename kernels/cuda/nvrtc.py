@@ -65,7 +65,7 @@ def _options(source: Path, arch: str) -> ProgramOptions:
         name=shown_name(source),
         arch=arch,
         std="c++17",
-        device_as_default_execution_space=True,  # so that lambdas are device functions
+        device_as_default_execution_space=True,  # makes lambdas device functions
     )
 
 

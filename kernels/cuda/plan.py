@@ -25,7 +25,7 @@ PORTABLE_CLUSTER = 8  # blocks per cluster that every GPU with clusters supports
 class GpuProperties(NamedTuple):
     """Hold the properties of a GPU that determine which kernel runs."""
 
-    name: str  # as torch and NVML report it
+    name: str  # torch's and NVML's
     capability: tuple[int, int]
     max_shared_per_block: int  # bytes of shared memory per block, at most
     sm_count: int  # multiprocessors
@@ -67,7 +67,7 @@ class LaunchPlan(NamedTuple):
     source: Path  # a .cu file
     kernel: str  # C++ name of the template's instance
     threads: int  # per block
-    blocks: int  # as many as the rows fill; clusters, if `cluster` is not 1
+    blocks: int  # thread blocks that the rows fill; clusters, if `cluster` is not 1
     shared_bytes: int = 0  # dynamic shared memory per block
     # For kernels that stride over rows: at most so many times the blocks that fill the GPU.
     waves: int | None = None
@@ -120,7 +120,7 @@ def problem_of(x: torch.Tensor, log: bool, gpu: GpuProperties) -> Problem:
     return Problem(x.dtype, rows, cols, pack, log, gpu)
 
 
-@functools.lru_cache(maxsize=1024)  # for new shapes of kernels that are loaded already
+@functools.lru_cache(maxsize=1024)  # serves new shapes of loaded kernels
 def instantiate(template: str, *arguments: str | int | bool) -> str:
     """Return the C++ name of a template's instance, e.g. "f<float, 4, true>"."""
     texts = (str(a).lower() if isinstance(a, bool) else str(a) for a in arguments)

@@ -26,7 +26,7 @@ CLUSTER = int(driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
 # and number of the attributes. CUlaunchAttribute: its id and a value of up to 64 bytes.
 CONFIG = struct.Struct("7I4xQQI4x")
 ATTRIBUTE = struct.Struct("I4x3I52x")
-# What a call rewrites: the CUlaunchConfig from the stream on, and the arguments that follow it.
+# A call rewrites the CUlaunchConfig from the stream on, and the arguments that follow it.
 STREAM_AT = struct.calcsize("7I4x")
 PACK_BOUND = struct.Struct("3Q3q").pack_into
 
@@ -49,7 +49,7 @@ def _driver_launch() -> Callable[..., int]:
     return ctypes.CDLL("libcuda.so.1").cuLaunchKernelEx
 
 
-@functools.cache  # which also keeps the memory alive
+@functools.cache  # also keeps the memory alive
 def _attributes(cluster: int, cooperative: bool) -> ctypes.Array:
     """Return the launch attributes of a kernel."""
     asked = [(CLUSTER, cluster, 1, 1)] * (cluster > 1) + [(COOPERATIVE, 1, 0, 0)] * cooperative

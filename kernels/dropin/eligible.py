@@ -30,7 +30,7 @@ def torch_private(*paths: str) -> list:
         return []
 
 
-FAKE_TENSORS = tuple(torch_private("_subclasses:FakeTensor"))  # what compilers trace with
+FAKE_TENSORS = tuple(torch_private("_subclasses:FakeTensor"))  # tensors with which compilers trace
 _FOR_BYPASS = torch_private(
     "_C:_are_functorch_transforms_active",
     "_C:_len_torch_dispatch_stack",

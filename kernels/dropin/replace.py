@@ -156,7 +156,7 @@ def _tell_inductor(to_call: bool) -> None:
         decompositions.update(_decompositions)
         _decompositions.clear()
     read_again()
-    # What torch compiled before this change must not be reused: reset() empties its cache in
+    # torch must not reuse what it compiled before this change: reset() empties its cache in
     # memory, and a different tag makes it ignore its cache on disk.
     torch.compiler.reset()
     tag = torch.compiler.config.cache_key_tag.removesuffix(__name__)

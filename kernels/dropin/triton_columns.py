@@ -34,7 +34,7 @@ THREAD_BYTES = 2**6  # bytes that a thread loads of long columns before it compu
 MAX_UNROLL = 8  # tiles of a column, at most, whose loads are issued together
 VECTOR = 16  # Triton vectorises loads if sizes and addresses are multiples of so many elements
 
-# What a launch does for long columns: everything, or one of its two halves.
+# Work of a launch on long columns: all of it, or one of its two halves.
 ALL, STATES, OUTPUTS = tl.constexpr(0), tl.constexpr(1), tl.constexpr(2)
 
 
@@ -106,7 +106,7 @@ def launch(one_tile, chunked, tensors: tuple[Tensor, ...], sizes: tuple, log: bo
         "ALIGN": adjacent if crossing and inner % VECTOR == 0 else 1,
         "LOG": log,
         "num_warps": warps,
-        "enable_fp_fusion": False,  # so that all instances of a kernel give the same bits
+        "enable_fp_fusion": False,  # all instances of a kernel must give the same bits
     }
     programs = triton.cdiv(n_columns, cols) if crossing else outer * triton.cdiv(inner, cols)
     if n <= ONE_TILE_ROWS:
@@ -132,10 +132,10 @@ def _columns(rows: int, outer: int, inner: int, chunks: int, itemsize: int) -> t
         cols *= 2  # 128 bytes again
     cols = max(cols, min(MIN_TILE // rows, MAX_COLUMNS, triton.next_power_of_2(outer * inner)))
     if outer * inner > 2**30:
-        cols = min(cols, COLUMNS)  # so that column numbers of the last program fit in 32 bits
+        cols = min(cols, COLUMNS)  # column numbers of the last program must fit in 32 bits
     while cols > MIN_COLUMNS[itemsize] and outer * inner * chunks < cols * ENOUGH_PROGRAMS:
         cols //= 2
     lanes = triton.cdiv(inner, cols) * cols
-    # With a short inner, consecutive rows are adjacent in memory, so idle lanes waste no bytes.
+    # If inner is short, consecutive rows are adjacent in memory, so idle lanes waste no bytes.
     crossing = cols >= 2 * inner or (inner >= VECTOR and lanes > WASTE * inner)
     return cols, crossing and outer > 1

@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
   constexpr int kPolled = 2 / PARTS;  // states, of one block or of two, that are merged first
   extern __shared__ __align__(16) uint4 smem[];
   __shared__ SoftmaxState warp_states[PARTS][WARPS];
-  __shared__ SoftmaxState polled_states[WARPS];  // what each warp has polled, merged
+  __shared__ SoftmaxState polled_states[WARPS];  // one per warp: the states that it polled, merged
   int warp = threadIdx.x / kWarp;
   // The shuffle tells the compiler that `warp` is uniform; aligned rows would lose registers by it.
   if constexpr (UNALIGNED) warp = __shfl_sync(kWholeWarp, warp, 0);

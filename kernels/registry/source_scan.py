@@ -57,7 +57,7 @@ def defined_names(path: Path, names: Iterable[str]) -> frozenset[str]:
     """Return which of the names a module binds; none if the file does not compile."""
     try:
         symbols = symtable.symtable(path.read_bytes(), str(path), "exec").get_symbols()
-    except (SyntaxError, ValueError):  # for example, a name is used before its `global`
+    except (SyntaxError, ValueError):  # a name may be used before its `global`
         return frozenset()
     bound = {symbol.get_name() for symbol in symbols if symbol.is_local()}
     return frozenset(bound.intersection(names))

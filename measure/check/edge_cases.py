@@ -19,7 +19,7 @@ from ..inputs import SEED_OFFSETS, draw, draw_operand, empty_out, out_like
 from ..point import DISTRIBUTIONS, Point
 from . import correctness
 
-ORDINARY = 2  # so many cases come first and are ordinary; the others are special
+ORDINARY = 2  # number of ordinary cases, which come first; the others are special
 SEPARATOR = "; "  # between the names of special rows, in the columns of a row
 # Value of outputs before a call. Hardly any result is exactly 2, and unlike NaN it does not reveal
 # to the kernel that it is being checked.

@@ -49,7 +49,7 @@ NAMES = (
 ON_A_GPU = ("clock.roofline", "clock.graph", "compiled_stats", "device.telemetry")
 PACKAGE = __package__.partition(".")[0]
 PACKAGES = PACKAGE, "operations"
-OPERATORS = ("mul.Tensor",)  # of torch, on which every exact result and bound depends
+OPERATORS = ("mul.Tensor",)  # torch's, on which every exact result and bound depends
 # Settings of the process by which a variant could slow the baseline more than itself. A hook of the
 # interpreter, such as a profile function, costs time for each Python call.
 SETTINGS = {

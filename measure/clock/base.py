@@ -8,7 +8,7 @@ from operations import as_tuple
 if TYPE_CHECKING:
     import torch
 
-Inputs = tuple["torch.Tensor", ...]  # in the operation's order
+Inputs = tuple["torch.Tensor", ...]  # ordered like the operation's inputs
 Out = Union["torch.Tensor", tuple["torch.Tensor", ...]]  # a tuple if there are several outputs
 CallBuffers = tuple  # (*inputs, out)
 Call = Callable[..., object]  # called as call(*inputs, out)

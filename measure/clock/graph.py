@@ -30,7 +30,7 @@ CANDIDATE_US = 1000.0  # length of a replay when ``fastest`` compares candidates
 TRIALS = 7
 WARM_REPLAYS = 11
 COVER_US = 50.0  # busy time, at least, during which the host queues a replay
-CYCLES_PER_US = 2000  # of a multiprocessor, about
+CYCLES_PER_US = 2000  # clock cycles of a multiprocessor, about
 EAGER_CALLS = 50  # per batch, at most: well below the 1024 launches that a stream can queue
 
 

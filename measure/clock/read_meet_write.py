@@ -40,7 +40,7 @@ def plan(problem: Problem, form: str, writes: bool = True) -> tuple[LaunchPlan, 
     at_once = min(per_sm * problem.gpu.sm_count // row_blocks, MAX_GROUPS)  # rows
     if not at_once:
         return ()
-    groups = ceil_div(problem.rows, ceil_div(problem.rows, at_once))  # of row_blocks blocks each
+    groups = ceil_div(problem.rows, ceil_div(problem.rows, at_once))  # row_blocks blocks each
     kernel = instantiate("read_meet_write", TYPES[problem.dtype], *FORMS[form], writes)
     launched = SOURCE, kernel, WARP * warps, groups * row_blocks
     return (LaunchPlan(*launched, row_blocks=row_blocks, extra_args=(row_blocks,)),)

@@ -145,7 +145,7 @@ def _start(name: str, environment: dict[str, str], end_of_owner: int) -> None:
         fds = listener.fileno(), end_of_owner
         subprocess.Popen(
             [sys.executable, "-m", f"{__package__}.fork_server", *map(str, fds)],
-            cwd=ROOT,  # so that Python imports from here first, and not from the job's folder
+            cwd=ROOT,  # Python imports from here first, and not from the job's folder
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr,

@@ -29,7 +29,7 @@ PRELOADED = (
     *("cuda.core", "cuda.bindings.nvrtc", "measure.pipeline", "measure.device.telemetry"),
     *("measure.clock.graph", "measure.clock.roofline"),
 )
-DEVICE_FILE_PREFIX = "/dev/nvidia"  # of the files through which processes call the driver
+DEVICE_FILE_PREFIX = "/dev/nvidia"  # files through which processes call the driver
 
 
 def load() -> None:
@@ -65,7 +65,7 @@ def serve(listener: socket.socket, owner: int) -> None:
 
     def reap() -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        os.setsid()  # so that signals to the server's process group do not reach the point
+        os.setsid()  # keeps signals to the server's process group from the point
         listener.close()
         os.close(owner)
         reaper.serve(connection)
@@ -80,7 +80,7 @@ def serve(listener: socket.socket, owner: int) -> None:
 def main(listener: int, owner: int, bare: bool) -> None:
     """Load and serve. If the process cannot be forked after loading, become a bare server."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner
-    replace_missing_characters()  # so that no text that a kernel prints ends it
+    replace_missing_characters()  # a kernel may then print any text
     begin = time.monotonic()
     if not bare:
         load()

@@ -19,7 +19,7 @@ from ..point import Point
 from . import fork_client
 
 TOOL = "ncu"
-SUFFIX = ".ncu-rep"  # which ncu appends to names that lack it
+SUFFIX = ".ncu-rep"  # ncu appends it to names that lack it
 OPTIONS = ("--profile-from-start=off", "--set=full", "--force-overwrite")
 CALLS_BEFORE = 2  # unprofiled calls; the second no longer pays for first-use set-up
 

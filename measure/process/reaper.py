@@ -43,7 +43,7 @@ def serve(connection: socket.socket) -> None:
     folder = Path(os.fsdecode(message))
     job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     for standard in (1, 2):
-        os.dup2(fds[0], standard)  # so that what a kernel prints goes to the log
+        os.dup2(fds[0], standard)  # a kernel's output goes to the log
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     own_pid, locked = os.getpid(), len(fds) > 1
 

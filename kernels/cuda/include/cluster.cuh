@@ -96,7 +96,7 @@ struct ClusterReduceBuffer {
   }
 };
 
-// Which row and which tile of it a warp has, and the merge of the row's states. A row belongs to a
+// A warp's row and its tile of it, and the merge of the row's states. A row belongs to a
 // cluster of CLUSTER blocks with WARPS warps each or, with ROWS > 1, to one of a block's ROWS
 // warps. Every thread calls listen() and then merge(), once each. Merge: see state.cuh.
 template <typename Merge, int WARPS, int CLUSTER, int ROWS = 1>

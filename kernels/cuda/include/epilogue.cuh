@@ -98,7 +98,7 @@ struct LogSumsOf<float> {
   using type = RestSums;
 };
 
-// What kernels are instantiated with: the epilogue and the sums for an output type. kScalesExp: the
+// Template arguments of kernels: the epilogue and the sums for an output type. kScalesExp: the
 // output is a multiple of exp(x), so a kernel may keep exps.
 struct OnlineSoftmax {
   static constexpr bool kScalesExp = true;

@@ -11,8 +11,7 @@ struct Sum {
   __device__ static float apply(float a, float b) { return a + b; }
 };
 
-// Reduce over LANES adjacent lanes by butterfly shuffles, for each of them. The whole warp calls
-// it.
+// Reduce over LANES adjacent lanes by butterfly shuffles, for all of them; a whole warp must call.
 template <typename Op, int LANES = kWarp>
 __device__ inline float warp_reduce(float value) {
 #pragma unroll

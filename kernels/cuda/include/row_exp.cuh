@@ -4,7 +4,7 @@
 #include "vec.cuh"
 
 constexpr float kLn2 = 0.693147180559945309f, kLn2Low = -0x1.05c61p-29f;
-// Added to a float below 2^22, it leaves the nearest integer, plus the exponent bias, in the low
+// Added to a float below 2^22, it leaves the nearest integer plus the exponent bias in the low
 // bits.
 constexpr float kRounder = 0x1.8p23f + 127;
 
@@ -115,7 +115,7 @@ struct RowExp<float> {
   }
 };
 
-// Return log(1 + x) for x >= 0, and in `lost` what its rounding lost: 0 if no output could tell.
+// Return log(1 + x) for x >= 0, and in `lost` what its rounding lost, or 0 if that is negligible.
 __device__ inline float log1p_of(float x, float& lost) {
   const float log = log1pf(x);
   const float exponent = rintf(log * kLog2e);

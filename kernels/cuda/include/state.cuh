@@ -14,8 +14,7 @@ struct alignas(8) SoftmaxState {  // aligned, so that one access moves both
   __device__ static SoftmaxState identity() { return {lowest(), 0.0f}; }
 };
 
-// Return whether this is the first of LANES adjacent lanes with `mine`. The whole warp must call
-// it.
+// Return whether this is the first of LANES adjacent lanes with `mine`; a whole warp must call.
 template <int LANES>
 __device__ inline bool is_first_lane(bool mine) {
   const int lane = threadIdx.x % kWarp, place = lane % LANES;

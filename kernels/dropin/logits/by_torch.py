@@ -58,7 +58,7 @@ def _sums(x: Tensor, inverse: Tensor | float) -> tuple[Tensor, Tensor]:
     if not x.shape[1]:
         return x.new_full((len(x),), -torch.inf), x.new_zeros(len(x))
     maxima, where = x.detach().max(1, keepdim=True)
-    # In a row of nothing but -inf the differences would be NaN; its log_sum is 0.
+    # The differences in a row of nothing but -inf would be NaN; its log_sum is 0.
     distances = (x - maxima).masked_fill(maxima == -torch.inf, 0.0) * inverse
     remainder = distances.exp().scatter(1, where, 0.0).sum(1)
     largest = distances.gather(1, where).squeeze(1).expm1()  # 0, but with the derivative of exp
