@@ -28,6 +28,7 @@ __global__ void __launch_bounds__(THREADS)
     }
   }
 
+  // Maximum, then sum of exp, over the LANES lanes of the row; other rows' lanes are not involved.
   float value[K * UNIT], row_max = lowest(), sum = 0.0f;
 #pragma unroll
   for (int i = 0; i < K * UNIT; ++i) {

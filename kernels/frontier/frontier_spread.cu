@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
   __shared__ SoftmaxState warp_states[PARTS][WARPS];
   __shared__ SoftmaxState polled_states[WARPS];  // one per warp: the states that it polled, merged
   int warp = threadIdx.x / kWarp;
-  // The shuffle tells the compiler that `warp` is uniform; aligned rows would lose registers by it.
+  // The shuffle makes `warp` uniform for the compiler; for aligned rows it would cost registers.
   if constexpr (UNALIGNED) warp = __shfl_sync(kWholeWarp, warp, 0);
   const int row_block = blockIdx.x % row_blocks;
   const int first_row = blockIdx.x / row_blocks, row_step = gridDim.x / row_blocks;
@@ -72,6 +72,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
       return smem + (tiles - 2 - tile) * kBlockVecs + threadIdx.x;
     };
     SoftmaxState before = SoftmaxState::identity();  // state of the tiles before the last
+    // Reduce the tiles before the last, of which the latest stay in shared memory.
     if constexpr (STREAMED) {
 #pragma unroll 1
       for (int tile = 0; tile < tiles - 1; ++tile) {
@@ -83,6 +84,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
         if (tile >= tiles - 1 - saved_tiles) early.save(slot(tile), kThreads);
       }
     }
+    // Load all tiles that stay in registers before any of them is reduced.
     RowTile<T, K, UNALIGNED, kKeepExp, BYPASS, In> last[PARTS];
 #pragma unroll
     for (int part = 0; part < PARTS; ++part) {
@@ -99,6 +101,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
     }
     reducer.ready();
     __syncthreads();
+    // Warp 0 merges and publishes the block's state, and prefetches the block's next row into L2.
     if (warp == 0) {
       state = merge_all<Sums>(warp_states);
       if (threadIdx.x == 0) {
@@ -110,12 +113,14 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
         }
       }
     }
+    // Each warp polls its share of the states of all the row's blocks; then these are merged.
     state = reducer.template collect<kPolled, WARPS>(warp);
     if (threadIdx.x % kWarp == 0) polled_states[warp] = state;
     __syncthreads();
     state = row_blocks > kPolled * kWarp ? merge_all<Sums>(polled_states) : polled_states[0];
     const typename Epilogue::template Of<T> epilogue(state);
     T* const out_row = out + opaque(row) * out_stride;  // opaque(): computed here, not kept
+    // Store the tiles in registers, and then the others, the latest first.
 #pragma unroll
     for (int part = 0; part < PARTS; ++part) last[part].store(out_row, epilogue);
     if constexpr (STREAMED) {
