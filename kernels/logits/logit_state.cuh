@@ -29,8 +29,8 @@ struct LogitSums {
   using State = LogitState<MOMENT>;
   // A distance from the maximum whose exp is 0 at any temperature, and whose product with 0 is 0.
   static constexpr float kFarthest = -0x1p100f;
-  // A product of a maximum and the scale that is rounded by little.
-  static constexpr float kLargestProduct = 0x1p16f;
+  // A product of a maximum and the scale that is rounded by 2 at most.
+  static constexpr float kLargestProduct = 0x1p26f;
   float log2_scale;  // log2(e) / temperature
 
   __device__ explicit LogitSums(float inverse_temperature)
@@ -40,8 +40,8 @@ struct LogitSums {
   __device__ float exp(float distance) const { return exp2_approx(distance * log2_scale); }
 
   // How the exps of some elements are computed, from their maximum. The product of the maximum and
-  // the scale is rounded, which makes all exps larger or smaller by one factor near 1. Where it
-  // would not be near 1, the maximum is subtracted before.
+  // the scale is rounded, which makes all exps larger or smaller by one factor, that of `exp_max`.
+  // Where this factor could overflow, the maximum is subtracted before.
   struct Exps {
     float pivot, log2_scale, log2_pivot, log2_max, exp_max;
     bool is_large;
@@ -206,20 +206,19 @@ struct LogitSums {
   }
 };
 
-// Segments of a row, at most; each lane of a warp merges two.
-constexpr int kMaxSegments = 2 * kWarp;
+// Segments of a row, at most: lane l of a warp merges segments l, 32 + l, ...
+constexpr int kMaxSegments = 4 * kWarp;
 
 // Merge the states of the segments from `begin` to `end`, to each of which WARPS warps have
-// contributed one. Lane l gets the results of segments l and 32 + l, identities where there is
-// none.
+// contributed one; each lane gets the result.
 template <int WARPS, typename Sums, typename State>
-__device__ inline void merge_warps(const Sums& sums, const State* warp_states, int begin, int end,
-                                   State (&of_segment)[2]) {
-#pragma unroll
-  for (int part = 0; part < 2; ++part) {
-    const int segment = part * kWarp + static_cast<int>(threadIdx.x) % kWarp;
-    of_segment[part] = State::identity();
-    if (begin <= segment && segment < end)
-      of_segment[part] = sums.template merge_adjacent<WARPS>(warp_states + segment * WARPS);
+__device__ inline State merge_segments(const Sums& sums, const State* warp_states, int begin,
+                                       int end) {
+  State state = State::identity();
+#pragma unroll 1
+  for (int segment = threadIdx.x % kWarp; segment < end; segment += kWarp) {
+    if (segment >= begin)
+      state = sums.merge(state, sums.template merge_adjacent<WARPS>(warp_states + segment * WARPS));
   }
+  return sums.merge_lanes(state);
 }

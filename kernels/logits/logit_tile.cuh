@@ -4,9 +4,9 @@
 #include "vec_tile.cuh"
 
 // Load a tile that lies wholly in the row, in two steps as VecTile does, with the same result.
-template <typename T, int K, bool UNALIGNED, int BYPASS, bool FROM_LANE>
+template <typename T, int K, bool UNALIGNED>
 struct WholeTile {
-  using Tile = VecTile<T, K, UNALIGNED, BYPASS, FROM_LANE>;
+  using Tile = VecTile<T, K, UNALIGNED, 1, true>;
   using From = typename Tile::From;
   static constexpr int kElems = K * Tile::kRoundElems;
 
@@ -16,7 +16,7 @@ struct WholeTile {
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       const T* const at = from + k * Tile::kRoundElems;
-      tile.vec[k] = BYPASS ? load_vec_once<uint4>(at) : load_vec<uint4>(at);
+      tile.vec[k] = load_vec_once<uint4>(at);
     }
   }
   __device__ static void end_load(Tile& tile, const T* row) {
@@ -26,35 +26,31 @@ struct WholeTile {
   }
 
  private:
-  // An aligned row needs no following vector, which may lie beyond the row.
+  // Lane 31 alone loads a following vector. An aligned row needs none: it may lie beyond the row.
   __device__ static void load_around(Tile& tile, const From& row) {
     const T* const from = opaque(row.vecs + tile.first_elem());
-    const bool is_sent = FROM_LANE && threadIdx.x % kWarp < kWarp - 1;
-#pragma unroll
-    for (int k = FROM_LANE ? K - 1 : 0; k < K; ++k) {
-      uint4& next = tile.following[FROM_LANE ? 0 : k];
-      next = uint4{};
-      if (!is_sent && row.off != 0)
-        next = load_vec<uint4>(from + k * Tile::kRoundElems + kVecElems<T>);
-    }
+    tile.following[0] = uint4{};
+    if (threadIdx.x % kWarp == kWarp - 1 && row.off != 0)
+      tile.following[0] = load_vec<uint4>(from + Tile::kSpanElems);
 #pragma unroll
     for (int k = 0; k < K; ++k) tile.vec[k] = load_vec<uint4>(from + k * Tile::kRoundElems);
   }
 
   template <int QUARTER>
   __device__ static void shift(Tile& tile, int rest) {
+    // words of the next vector that the shift takes
+    constexpr int kWords = QUARTER + (sizeof(T) < sizeof(float));
     const int lane = threadIdx.x % kWarp, next_lane = (lane + 1) % kWarp;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      uint4 next = tile.following[FROM_LANE ? 0 : k];
-      if constexpr (FROM_LANE) {
-        // lane 31 continues in lane 0's next vector
-        const uint4 sent = lane == 0 && k + 1 < K ? tile.vec[(k + 1) % K] : tile.vec[k];
-        const uint4 received = make_uint4(
-            __shfl_sync(kWholeWarp, sent.x, next_lane), __shfl_sync(kWholeWarp, sent.y, next_lane),
-            __shfl_sync(kWholeWarp, sent.z, next_lane), __shfl_sync(kWholeWarp, sent.w, next_lane));
-        if (k + 1 < K || lane < kWarp - 1) next = received;
-      }
+      // lane 31 continues in lane 0's next vector
+      const uint4 sent = lane == 0 && k + 1 < K ? tile.vec[(k + 1) % K] : tile.vec[k];
+      uint4 next{};
+      if constexpr (kWords > 0) next.x = __shfl_sync(kWholeWarp, sent.x, next_lane);
+      if constexpr (kWords > 1) next.y = __shfl_sync(kWholeWarp, sent.y, next_lane);
+      if constexpr (kWords > 2) next.z = __shfl_sync(kWholeWarp, sent.z, next_lane);
+      if constexpr (kWords > 3) next.w = __shfl_sync(kWholeWarp, sent.w, next_lane);
+      if (k + 1 == K && lane == kWarp - 1) next = tile.following[0];
       tile.vec[k] = funnel_shift<T, QUARTER>(tile.vec[k], next, rest);
     }
   }

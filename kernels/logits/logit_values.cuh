@@ -37,10 +37,27 @@ __device__ void write_zeros(const ValueArguments<T>& to, Index row) {
   if (to.maxima != nullptr) to.maxima[row] = to.log_sums[row] = 0.0f;
 }
 
-// Write a row's values from its state. `target`: the element in the first of the row's columns.
+// The first of a row's columns, and the element there if it is one of the row's.
+template <typename T>
+struct Target {
+  Index column;
+  T x;
+};
+template <typename Op, typename T>
+__device__ Target<T> first_target(const ValueArguments<T>& from, Index row) {
+  Target<T> target{};
+  if constexpr (Op::kHasIndex) {
+    target.column = from.index[row * from.index_count];
+    if (from.has_column(target.column, from.cols))
+      target.x = from.x[row * from.x_stride + target.column];
+  }
+  return target;
+}
+
+// Write a row's values from its state. `target`: the first of the row's columns.
 template <typename Op, typename T, typename State>
 __device__ void write_values(const ValueArguments<T>& to, Index row, State state, float inverse,
-                             float target) {
+                             Target<T> target) {
   const T* const x_row = to.x + row * to.x_stride;
   float lost;
   const float log_high = log1p_of(state.rest, lost), log_sum = log_high + lost;
@@ -63,34 +80,28 @@ __device__ void write_values(const ValueArguments<T>& to, Index row, State state
     return;
   }
   // An element whose share is nearly 1 is the maximum, and log_sum is all that is left.
-  const auto log_prob = [&](Index column, float x) {
+  const auto log_prob = [&](Index column, T x) {
     if (!to.has_column(column, to.cols)) return not_a_number();
-    return (x - state.max) * inverse - log_high - lost;
+    return fmaf(to_float(x) - state.max, inverse, -log_high) - lost;
   };
+  const float first = log_prob(target.column, target.x);
   if constexpr (Op::kIsLoss) {
-    float loss = -log_prob(to.index[row], target);
+    float loss = -first;
     if constexpr (kMoment<Op> == Moment::kMean) {
-      const float mean = state.moment / static_cast<float>(to.cols) * inverse;
-      loss = (1.0f - to.smoothing.value) * loss + to.smoothing.value * (log_sum - mean);
+      const float mean = state.moment / static_cast<float>(to.cols);
+      const float smoothing = to.smoothing.value;
+      loss = fmaf(1.0f - smoothing, loss, smoothing * fmaf(-mean, inverse, log_sum));
     }
     to.first[row] = fmaf(to.z_loss.value * logsumexp, logsumexp, loss);
-  } else {
-    for (Index k = 0; k < to.index_count; ++k) {
-      const Index column = to.index[row * to.index_count + k];
-      if (k > 0 && to.has_column(column, to.cols)) target = to_float(x_row[column]);
-      to.first[row * to.index_count + k] = log_prob(column, target);
-    }
+    return;
   }
-}
-
-// Return the element in the first of a row's columns, or zero if there is none.
-template <typename Op, typename T>
-__device__ T first_target(const ValueArguments<T>& from, Index row) {
-  if constexpr (Op::kHasIndex) {
-    const Index column = from.index[row * from.index_count];
-    if (from.has_column(column, from.cols)) return from.x[row * from.x_stride + column];
+  float* const values = to.first + row * to.index_count;
+  values[0] = first;
+  for (Index k = 1; k < to.index_count; ++k) {
+    const Index column = to.index[row * to.index_count + k];
+    const T x = to.has_column(column, to.cols) ? x_row[column] : T{};
+    values[k] = log_prob(column, x);
   }
-  return T{};
 }
 
 // Return the column of a row's maximum if it has most of the sum and an index says where it is;
@@ -116,7 +127,8 @@ template <typename Op, typename Tile, int K, typename T, typename Sums, typename
 __device__ void refine(State& state, const Sums& sums, const ValueArguments<T>& arguments,
                        Index row) {
   const int column = column_of_most<Op>(arguments, row, state);
-  if (column < 0) return;
+  if (column < 0) [[likely]]
+    return;
   const int vec = column / kVecElems<T>;
   Tile tile(vec / (K * kWarp) * (K * kWarp), arguments.cols, lowest());
   tile.load(arguments.x + row * arguments.x_stride);

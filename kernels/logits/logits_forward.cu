@@ -8,17 +8,33 @@ template <typename T>
 struct Arguments : ValueArguments<T> {
   GridWorkspace* workspace;
   // A row is cut into `segments`; each warp of a segment folds `warp_tiles` tiles. The first
-  // `whole_rows` rows have a block each; `split_blocks` share each of the others, so that all
-  // multiprocessors end at the same time.
-  Index warp_tiles, segments, whole_rows, split_blocks;
+  // `whole_rows` rows have a block each; `split_blocks` share each of the others, with
+  // `block_segments` each or fewer, so that all multiprocessors end at the same time.
+  Index warp_tiles, segments, whole_rows, split_blocks, block_segments;
 };
+
+// Merge the states of a row's segments that several blocks have written; each lane gets the result.
+template <typename Sums, typename State>
+__device__ State merge_row_states(const Sums& sums, const State* row_states, int segments) {
+  constexpr int kParts = kMaxSegments / kWarp;
+  State part[kParts];
+#pragma unroll
+  for (int i = 0; i < kParts; ++i) {
+    const int segment = i * kWarp + static_cast<int>(threadIdx.x) % kWarp;
+    part[i] = segment < segments ? load_from_l2(row_states + segment) : State::identity();
+  }
+#pragma unroll
+  for (int i = 1; i < kParts; ++i)
+    if (i * kWarp < segments) part[0] = sums.merge(part[0], part[i]);
+  return sums.merge_lanes(part[0]);
+}
 
 // Rows that a warp holds in K vectors a lane, ROWS of them one after another. All loads are on
 // their way at once, and as many lanes write the rows' values.
 template <typename T, typename Op, int K, int ROWS, int WARPS, bool UNALIGNED>
 __global__ void __launch_bounds__(WARPS* kWarp) logits_short(const Arguments<T> arguments) {
   using Sums = LogitSums<kMoment<Op>>;
-  using Tile = VecTile<T, K, UNALIGNED, 1, (sizeof(T) < sizeof(float))>;
+  using Tile = VecTile<T, K, UNALIGNED, 1, true>;
   const int lane = threadIdx.x % kWarp;
   const Index warp = static_cast<Index>(blockIdx.x) * WARPS + threadIdx.x / kWarp;
   const Index first_row = warp * ROWS, last_row = arguments.rows - 1;
@@ -31,7 +47,7 @@ __global__ void __launch_bounds__(WARPS* kWarp) logits_short(const Arguments<T> 
     tile[i] = Tile(0, arguments.cols, lowest()), tile[i].begin_load(x_row(i));
   const Index row = row_at(lane);
   const bool mine = lane < ROWS && first_row + lane <= last_row;
-  const T target = mine ? first_target<Op>(arguments, row) : T{};
+  const Target<T> target = mine ? first_target<Op>(arguments, row) : Target<T>{};
   typename Sums::State state = Sums::State::identity();
 #pragma unroll
   for (int i = 0; i < ROWS; ++i) {
@@ -44,41 +60,39 @@ __global__ void __launch_bounds__(WARPS* kWarp) logits_short(const Arguments<T> 
   }
   if (!mine) return;
   if (arguments.template skips<Op>(row)) return write_zeros<Op>(arguments, row);
-  write_values<Op>(arguments, row, state, arguments.inverse_of(row), to_float(target));
+  write_values<Op>(arguments, row, state, arguments.inverse_of(row), target);
 }
 
-// Threads of a multiprocessor, of 64 registers; of more where float32 vectors are loaded twice.
-template <typename T, int K, bool UNALIGNED>
-constexpr int kThreadsPerSm = !UNALIGNED || sizeof(T) < sizeof(float) ? 1024
-                              : K > 4                                 ? 512
-                                                                      : 768;
+// Threads of a multiprocessor, of 64 registers.
+constexpr int kThreadsPerSm = 1024;
 
 // K, UNALIGNED: as in VecTile. WARPS: of a segment. They decide, with warp_tiles and segments, the
 // order of sums, and follow from cols alone. TEAMS: segments that a block works on at once; no sum
 // depends on it.
 template <typename T, typename Op, int K, int WARPS, int TEAMS, bool UNALIGNED>
-__global__ void __launch_bounds__(WARPS * TEAMS * kWarp,
-                                  kThreadsPerSm<T, K, UNALIGNED> / (WARPS * TEAMS * kWarp))
+__global__ void __launch_bounds__(WARPS * TEAMS * kWarp, kThreadsPerSm / (WARPS * TEAMS * kWarp))
     logits_forward(const Arguments<T> arguments) {
   using Sums = LogitSums<kMoment<Op>>;
   using State = typename Sums::State;
-  using Whole = WholeTile<T, K, UNALIGNED, 1, (sizeof(T) < sizeof(float))>;
+  using Whole = WholeTile<T, K, UNALIGNED>;
   using Tile = typename Whole::Tile;
   constexpr int kTileVecs = K * kWarp;
   __shared__ State warp_states[kMaxSegments][WARPS];
   const int lane = threadIdx.x % kWarp;
   const int warp = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x) / kWarp, 0);
   const int team = warp / WARPS, member = warp % WARPS;
-  const int split_block = static_cast<int>(blockIdx.x - arguments.whole_rows);
-  const bool is_split = split_block >= 0;
-  const int row_blocks = is_split ? static_cast<int>(arguments.split_blocks) : 1;
-  const int split_row = is_split ? split_block / row_blocks : 0;
-  const int row_block = is_split ? split_block % row_blocks : 0;
-  const Index row = is_split ? arguments.whole_rows + split_row : blockIdx.x;
   const int segments = static_cast<int>(arguments.segments);
   const int warp_tiles = static_cast<int>(arguments.warp_tiles);
-  const int begin = segments * row_block / row_blocks;
-  const int end = segments * (row_block + 1) / row_blocks;
+  int split_row = 0, row_blocks = 1, begin = 0, end = segments;
+  Index row = blockIdx.x;
+  if (const int split = static_cast<int>(blockIdx.x - arguments.whole_rows); split >= 0) {
+    row_blocks = static_cast<int>(arguments.split_blocks);
+    // exact, as both numbers are small
+    split_row = static_cast<int>(__fdividef(split + 0.5f, row_blocks));
+    row = arguments.whole_rows + split_row;
+    begin = (split - split_row * row_blocks) * static_cast<int>(arguments.block_segments);
+    end = min(segments, begin + static_cast<int>(arguments.block_segments));
+  }
   const T* const x_row = arguments.x + row * arguments.x_stride;
   const int cols = static_cast<int>(arguments.cols);
   const auto first_vec = [&](int tile) { return (tile * WARPS + member) * kTileVecs; };
@@ -103,10 +117,10 @@ __global__ void __launch_bounds__(WARPS * TEAMS * kWarp,
   if (begin + team < end) begin_load(i);
   // Loads for the row's values are on their way meanwhile.
   if (arguments.template skips<Op>(row)) {
-    if (threadIdx.x == 0 && row_block == 0) write_zeros<Op>(arguments, row);
+    if (threadIdx.x == 0 && begin == 0) write_zeros<Op>(arguments, row);
     return;
   }
-  const T target = threadIdx.x == 0 ? first_target<Op>(arguments, row) : T{};
+  const Target<T> target = threadIdx.x == 0 ? first_target<Op>(arguments, row) : Target<T>{};
   const Sums sums(arguments.inverse_of(row));
 
   State state = State::identity();
@@ -130,26 +144,17 @@ __global__ void __launch_bounds__(WARPS * TEAMS * kWarp,
   __syncthreads();
   if (warp != 0) return;
 
-  // Adjacent lanes merge a segment's states; then each lane has whole segments, two at most.
-  State of_segment[2];
-  merge_warps<WARPS>(sums, &warp_states[0][0], begin, end, of_segment);
-  if (row_blocks > 1) {
+  if (row_blocks == 1) {
+    state = merge_segments<WARPS>(sums, &warp_states[0][0], begin, end);
+  } else {
     State* const row_states =
         reinterpret_cast<State*>(arguments.workspace->row_states) + split_row * segments;
-#pragma unroll
-    for (int part = 0; part < 2; ++part) {
-      const int segment = part * kWarp + lane;
-      if (begin <= segment && segment < end) row_states[segment] = of_segment[part];
-    }
+#pragma unroll 1
+    for (int segment = begin + lane; segment < end; segment += kWarp)
+      row_states[segment] = sums.template merge_adjacent<WARPS>(warp_states[segment]);
     if (!is_last_to_arrive(arguments.workspace->arrived + split_row, row_blocks)) return;
-#pragma unroll
-    for (int part = 0; part < 2; ++part) {
-      const int segment = part * kWarp + lane;
-      if (segment < segments) of_segment[part] = load_from_l2(row_states + segment);
-    }
+    state = merge_row_states(sums, row_states, segments);
   }
-  state = sums.merge_lanes(sums.merge(of_segment[0], of_segment[1]));
   refine<Op, Tile, K>(state, sums, arguments, row);
-  if (lane == 0)
-    write_values<Op>(arguments, row, state, arguments.inverse_of(row), to_float(target));
+  if (lane == 0) write_values<Op>(arguments, row, state, arguments.inverse_of(row), target);
 }

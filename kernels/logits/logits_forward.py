@@ -19,10 +19,10 @@ from typing import NamedTuple
 from ..contract import LONGEST_ROW, WARP
 from ..cuda.grid_workspace import MAX_MEETING_ROWS, MAX_ROW_STATES
 from ..cuda.plan import TYPES, VEC_BYTES, LaunchPlan, Problem, ceil_div, instantiate
-from ..frontier._tiling import is_unaligned, parse, vectors_of
+from ..frontier._tiling import is_unaligned, next_power_of_2, parse, vectors_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
-MAX_SEGMENTS = 2 * WARP  # kMaxSegments in the source
+MAX_SEGMENTS = 4 * WARP  # kMaxSegments in the source
 # (vectors of a lane, rows of a warp) for rows of one tile, by the vectors of a lane
 SHORT = (1, 4), (2, 4), (4, 2), (8, 1)
 SHORT_WARPS = 4  # Warps of a block.
@@ -33,19 +33,14 @@ KIB = 2**10
 # blocks end sooner.
 RULE = {
     (True, 2): ((10 * KIB, "k4w1g1"), (64 * KIB, "k8w1g1"), (math.inf, "k8w4g1")),
-    (True, 4): ((10 * KIB, "k4w1g1"), (64 * KIB, "k8w1g1"), (math.inf, "k8w4g1")),
-    (False, 2): (
-        (6 * KIB, "k4w1g1"),
-        (32 * KIB, "k4w1g2"),
-        (64 * KIB, "k8w1g1"),
-        (math.inf, "k8w4g1"),
-    ),
+    (True, 4): ((8 * KIB, "k4w1g1"), (64 * KIB, "k8w1g1"), (math.inf, "k8w4g1")),
+    (False, 2): ((14 * KIB, "k4w1g1"), (64 * KIB, "k8w1g1"), (math.inf, "k8w4g1")),
     # more vectors would spill
-    (False, 4): ((6 * KIB, "k4w1g1"), (64 * KIB, "k4w1g2"), (math.inf, "k4w4g2")),
+    (False, 4): ((64 * KIB, "k6w1g1"), (math.inf, "k6w4g1")),
 }
 RESIDENT_THREADS = 1024  # Threads of a multiprocessor.
 MIN_TAIL_BLOCKS = 8  # that share each of the last of many rows
-MIN_TEAMS, MAX_TEAMS = 4, 8  # Segments that a block of few rows takes at once.
+MAX_TEAMS = 8  # Segments that a block of few rows works on at once.
 
 
 class Segments(NamedTuple):
@@ -82,11 +77,12 @@ def plan(problem: Problem, operation: str, config: str | None = None) -> tuple[L
             return (LaunchPlan(SOURCE, kernel, WARP * SHORT_WARPS, blocks),)
     segments = segments_of(problem.cols, problem.dtype.itemsize, config)
     teams = teams_of(problem, segments)
-    kernel = instantiate("logits_forward", *names, *segments[:2], teams, unaligned)
-    whole_rows, split_blocks = divide(problem, segments, teams)
+    whole_rows, block_segments = divide(problem, segments, teams)
+    split_blocks = ceil_div(segments.count, block_segments)
     blocks = whole_rows + (problem.rows - whole_rows) * split_blocks
+    kernel = instantiate("logits_forward", *names, *segments[:2], teams, unaligned)
     shared = whole_rows < problem.rows
-    sizes = segments.warp_tiles, segments.count, whole_rows, split_blocks
+    sizes = segments.warp_tiles, segments.count, whole_rows, split_blocks, block_segments
     launched = SOURCE, kernel, WARP * segments.warps * teams, blocks
     extra = sizes if shared else (0, *sizes)  # a workspace stands before the sizes
     return (LaunchPlan(*launched, uses_workspace=shared, extra_args=extra),)
@@ -98,24 +94,27 @@ def resident_blocks(problem: Problem, warps: int) -> int:
 
 
 def teams_of(problem: Problem, segments: Segments) -> int:
-    """Return how many segments a block takes at once; the bits of a row do not depend on it.
+    """Return how many segments a block works on at once; the bits of a row do not depend on it.
 
-    Several, if all segments of the matrix fit on the GPU at once: then fewer blocks share a row.
+    As many as the GPU has warps for: then a row waits for fewer loads, and fewer blocks share it.
     """
-    if problem.rows * segments.count * segments.warps > resident_blocks(problem, 1):
+    if segments.warps > 1:
         return 1
-    return 1 if segments.warps > 1 else MIN_TEAMS if segments.count <= MIN_TEAMS else MAX_TEAMS
+    most = min(MAX_TEAMS, next_power_of_2(segments.count))
+    spare = resident_blocks(problem, 1) // problem.rows
+    return min(most, 1 << spare.bit_length() - 1) if spare else 1
 
 
 def divide(problem: Problem, segments: Segments, teams: int) -> tuple[int, int]:
-    """Return how many rows have a block each, and how many blocks share each of the others."""
+    """Return how many rows have a block each, and the segments of a block of each other row."""
     resident = resident_blocks(problem, segments.warps * teams)
     split_rows = min(problem.rows, MAX_MEETING_ROWS, MAX_ROW_STATES // segments.count)
     if problem.rows > resident:
-        split_rows = min(split_rows, resident, resident_blocks(problem, MIN_TEAMS))
-    tail_blocks = ceil_div(resident, split_rows)
+        split_rows = min(split_rows, resident)
+    tail_blocks = max(1, resident // split_rows)
     if split_rows < problem.rows:
         tail_blocks = max(tail_blocks, MIN_TAIL_BLOCKS)
-    most_blocks = ceil_div(segments.count, teams)
-    split_blocks = min(most_blocks, ceil_div(segments.count, max(1, segments.count // tail_blocks)))
-    return (problem.rows, 1) if split_blocks == 1 else (problem.rows - split_rows, split_blocks)
+    # of whole teams, so that no more blocks share a row than the GPU holds
+    block_segments = ceil_div(ceil_div(segments.count, tail_blocks), teams) * teams
+    whole_rows = problem.rows - split_rows if block_segments < segments.count else problem.rows
+    return whole_rows, block_segments

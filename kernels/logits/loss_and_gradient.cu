@@ -49,8 +49,10 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
   const Index column = arguments.index[row];
   if (arguments.template skips<Op>(row)) {  // all warps of the row do
     if (part.tile == 0 && threadIdx.x % kWarp == 0) write_zeros<Op>(arguments, row);
+    uint4 zeros{};
+    opaque(zeros);  // NVRTC takes a word of a shifted constant from another register
 #pragma unroll
-    for (int i = 0; i < TILES; ++i) tile[i].store(dx_row, [](int) { return uint4{}; });
+    for (int i = 0; i < TILES; ++i) tile[i].store(dx_row, [&](int) { return zeros; });
     return;
   }
   part.listen();
@@ -62,7 +64,8 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
   const int tile_of_target = (target_tile - first_tile) / kApart;
   const bool has_target = target_tile >= first_tile && tile_of_target < TILES &&
                           target_tile == first_tile + tile_of_target * kApart;
-  const float x_target = has_target ? to_float(x_row[target]) : 0.0f;
+  const T target_logit = has_target ? x_row[target] : T{};
+  const float x_target = to_float(target_logit);
   const float g = arguments.g_scale == nullptr ? 1.0f : *arguments.g_scale;
 
   const Sums sums(1.0f);
@@ -77,10 +80,8 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
   }
   state = sums.merge_lanes(state);
   if constexpr (SEGMENT_WARPS > 0) {
-    State of_segment[2];
     const int segments = static_cast<int>(arguments.segments);
-    merge_warps<kApart>(sums, part.exchange(state), 0, segments, of_segment);
-    state = sums.merge_lanes(sums.merge(of_segment[0], of_segment[1]));
+    state = merge_segments<kApart>(sums, part.exchange(state), 0, segments);
   }
   if (has_target && has_column && state.rest < 1.0f && x_target == state.max) {
     float lost = 0.0f;  // as in refine()
@@ -112,6 +113,6 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
   if (!has_target) return;
   __syncwarp();  // the target's gradient takes the place of what another lane has stored
   if (threadIdx.x % kWarp > 0) return;
-  write_values<Op>(arguments, row, state, 1.0f, x_target);
+  write_values<Op>(arguments, row, state, 1.0f, Target<T>{column, target_logit});
   if (has_column) from_float(dx_row[target], gradient.of_index(x_target, gradient.per_g));
 }

@@ -175,10 +175,11 @@ def test_masks_of_the_least_finite_number(dtype, emulated_logits):
     torch.testing.assert_close(sums[:, 0].double(), logsumexp, rtol=MAY_BE_OFF, atol=0)
 
 
-@pytest.mark.parametrize("offset", [1e3, 1e5, -3e6])
-def test_rows_far_from_zero(offset, emulated_logits):
+# From 2**26 / log2(e) on, the maximum is subtracted before the scale is applied.
+@pytest.mark.parametrize(("offset", "spread"), [(1e3, 1), (1e5, 1), (-3e6, 1), (2e8, 20), (-2e8, 20)])
+def test_rows_far_from_zero(offset, spread, emulated_logits):
     x, index = drawn(3, 2001, torch.float32)
-    x += offset
+    x = x * spread + offset
     _, log_prob, entropy = exact(x, index)
     first, second, _ = values(x, index)
     torch.testing.assert_close(first.double(), log_prob, rtol=2e-6, atol=0)
