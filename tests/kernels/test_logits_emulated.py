@@ -176,7 +176,9 @@ def test_masks_of_the_least_finite_number(dtype, emulated_logits):
 
 
 # From 2**26 / log2(e) on, the maximum is subtracted before the scale is applied.
-@pytest.mark.parametrize(("offset", "spread"), [(1e3, 1), (1e5, 1), (-3e6, 1), (2e8, 20), (-2e8, 20)])
+@pytest.mark.parametrize(
+    ("offset", "spread"), [(1e3, 1), (1e5, 1), (-3e6, 1), (2e8, 20), (-2e8, 20)]
+)
 def test_rows_far_from_zero(offset, spread, emulated_logits):
     x, index = drawn(3, 2001, torch.float32)
     x = x * spread + offset

@@ -7,8 +7,18 @@ from kernels.logits import functions
 
 pytestmark = pytest.mark.gpu
 
-# A row of all blocks; rows that blocks share, beside rows of a block; odd rows; rows of a warp.
-SHAPES = [(1, 1_048_576), (64, 151_936), (1500, 50_257), (700, 128_256), (40_000, 64), (3001, 5003)]
+SHAPES = [
+    (1, 1_048_576),  # a row of all blocks
+    (64, 151_936),  # rows that blocks share
+    (700, 128_256),  # rows of a block beside rows that blocks share
+    (1500, 50_257),
+    (3001, 5003),
+    (40_000, 64),  # rows of a warp
+    (200, 1201),  # where a compiler once stored other bits in place of zeros
+    (8, 8192),  # all of a row's segments at once
+    (1000, 10_000),  # four segments at once, of five or ten
+    (5000, 4096),  # a block of one warp
+]
 
 
 def masked_logits(rows, cols, dtype):
