@@ -17,7 +17,6 @@ from . import RowOptions, RowTensors, logits_backward, logits_forward, loss_and_
 
 MEAN_SOURCE = logits_forward.SOURCE.with_name("loss_mean.cu")
 MEAN_THREADS = 32 * WARP
-MULTIPLY_SOURCE = logits_forward.SOURCE.with_name("multiply_rows.cu")
 
 # The gradient of a row with an entropy, or a smoothed loss, is by the same kernel as one without.
 GRADIENTS = {"TokenLogProbEntropy": "TokenLogProb", "SmoothedCrossEntropy": "CrossEntropy"}
@@ -63,7 +62,7 @@ def _plan_multiply(problem: Problem) -> tuple[LaunchPlan, ...]:
     kernel = instantiate("multiply_rows", TYPES[problem.dtype], *sizes)
     row_blocks = logits_backward.blocks_of_a_row(problem)
     blocks = problem.rows * row_blocks
-    return (LaunchPlan(MULTIPLY_SOURCE, kernel, sizes[1], blocks, extra_args=(row_blocks,)),)
+    return (LaunchPlan(logits_backward.SOURCE, kernel, sizes[1], blocks, extra_args=(row_blocks,)),)
 
 
 @functools.lru_cache(maxsize=256)

@@ -63,14 +63,17 @@ __global__ void __launch_bounds__(WARPS* kWarp) logits_short(const Arguments<T> 
   write_values<Op>(arguments, row, state, arguments.inverse_of(row), target);
 }
 
-// Threads of a multiprocessor, of 64 registers.
-constexpr int kThreadsPerSm = 1024;
+// Threads of a multiprocessor, of 64 registers; of more where vectors are shifted and there is a
+// second sum, which would spill.
+template <typename Op, bool UNALIGNED>
+constexpr int kThreadsPerSm = UNALIGNED && kMoment<Op> != Moment::kNone ? 768 : 1024;
 
 // K, UNALIGNED: as in VecTile. WARPS: of a segment. They decide, with warp_tiles and segments, the
 // order of sums, and follow from cols alone. TEAMS: segments that a block works on at once; no sum
 // depends on it.
 template <typename T, typename Op, int K, int WARPS, int TEAMS, bool UNALIGNED>
-__global__ void __launch_bounds__(WARPS * TEAMS * kWarp, kThreadsPerSm / (WARPS * TEAMS * kWarp))
+__global__ void __launch_bounds__(WARPS * TEAMS * kWarp,
+                                  kThreadsPerSm<Op, UNALIGNED> / (WARPS * TEAMS * kWarp))
     logits_forward(const Arguments<T> arguments) {
   using Sums = LogitSums<kMoment<Op>>;
   using State = typename Sums::State;

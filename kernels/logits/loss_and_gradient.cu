@@ -49,8 +49,10 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
   const Index column = arguments.index[row];
   if (arguments.template skips<Op>(row)) {  // all warps of the row do
     if (part.tile == 0 && threadIdx.x % kWarp == 0) write_zeros<Op>(arguments, row);
-    uint4 zeros{};
-    opaque(zeros);  // NVRTC takes a word of a shifted constant from another register
+    // Zeros that only the run time knows. Of constant ones, ptxas 13.0 kept a word in a register
+    // that it had not set, where the row begins inside a vector.
+    const unsigned zero = static_cast<unsigned>(arguments.cols >> 32);
+    const uint4 zeros = make_uint4(zero, zero, zero, zero);
 #pragma unroll
     for (int i = 0; i < TILES; ++i) tile[i].store(dx_row, [&](int) { return zeros; });
     return;
