@@ -70,7 +70,6 @@ lock: $(VENV)/.ready  ## pin the installed versions of pyproject.toml's packages
 
 docs: report figures rulegraph  ## draw the figures of the documents, print their tables again
 	python3 -m tools.figures copy
-	python3 -m tools.why draw
 	python3 -m tests.browser.screenshots results/recorded/report.html docs/figures
 	python3 -m tools.inserts
 

@@ -1,13 +1,15 @@
-"""Copy the figures of the documents from results/recorded, or print them for docs/gallery.md.
+"""Draw and copy the figures of the documents, or print them for docs/gallery.md.
 
-`make docs` calls `python -m tools.figures copy`, and puts `gallery` into docs/gallery.md.
+`make docs` calls `python -m tools.figures copy`, which takes those of SHOWN_FIGURES from
+results/recorded and draws those of docs/explanation/why_kernels_differ.md. It puts `gallery` into
+docs/gallery.md.
 """
 
 from PIL import Image, PngImagePlugin
 
-import studies.figures
 from analysis.figures import style
 from measure import ROOT
+from tools import why
 from tools.inserts import print_block
 
 DRAWN, SHOWN = ROOT / "results/recorded/figures", ROOT / "docs/figures"
@@ -35,37 +37,45 @@ SHOWN_FIGURES = {
     "all/float32_oneflow_published": "OneFlow against FasterTransformer.",
     "h200/float32_frontier_throughput": "`frontier` beside torch, with equal bytes at each N.",
     "all/bfloat16_frontier_gain": "What `frontier` gains over torch there, in bfloat16.",
+}
+# Figures of studies/data, which no longer change: `git show 1dde8cd4:studies/figures.py` drew them.
+FROZEN_FIGURES = {
     "side_by_side": "Tools that time kernels, on the same thirty points.",
     "aa_bias": "The steps after which torch agrees with itself.",
 }
 
 
 def copy() -> str:
-    """Copy each figure of the documents, reduced to 256 colours; delete those that none shows."""
-    for name, figure in studies.figures.draw().items():
-        style.save(figure, DRAWN / name)
-    for name in SHOWN_FIGURES:
-        target = SHOWN / f"{name}.png"
-        target.parent.mkdir(exist_ok=True)
-        with Image.open(DRAWN / f"{name}.png") as drawn:
-            title = PngImagePlugin.PngInfo()
-            title.add_text("Title", drawn.text["Title"])
-            # MAXCOVERAGE keeps rare colours of a scale, which a choice by frequency would merge;
-            # one step of k-means moves them to where the pixels are.
-            palette = drawn.convert("RGB").quantize(
-                256, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE
-            )
-            palette.save(target, dpi=drawn.info["dpi"], optimize=True, pnginfo=title)
+    """Draw and copy the figures of the documents; delete those that none shows."""
+    for name, draw in why.FIGURES.items():
+        style.save(draw(), DRAWN / "why" / name)
+    names = [*SHOWN_FIGURES, *(f"why/{name}" for name in why.FIGURES)]
+    for name in names:
+        copy_figure(name)
     for path in SHOWN.glob("*/*.png"):
-        if path.parent.name != "why" and f"{path.parent.name}/{path.stem}" not in SHOWN_FIGURES:
+        if f"{path.parent.name}/{path.stem}" not in names:
             path.unlink()
-    return f"{len(SHOWN_FIGURES)} figures copied"
+    return f"{len(names)} figures copied"
+
+
+def copy_figure(name: str) -> None:
+    """Copy a figure, reduced to 256 colours, with its title."""
+    target = SHOWN / f"{name}.png"
+    target.parent.mkdir(exist_ok=True)
+    with Image.open(DRAWN / f"{name}.png") as drawn:
+        title = PngImagePlugin.PngInfo()
+        title.add_text("Title", drawn.text["Title"])
+        # MAXCOVERAGE keeps rare colours of a scale, which a choice by frequency would merge;
+        # one step of k-means moves them to where the pixels are.
+        method = Image.Quantize.MAXCOVERAGE
+        copied = drawn.convert("RGB").quantize(256, method, kmeans=1, dither=Image.Dither.NONE)
+        copied.save(target, dpi=drawn.info["dpi"], optimize=True, pnginfo=title)
 
 
 def gallery() -> str:
     """Return each figure below its finding, which is also the text for those who cannot see it."""
     blocks = []
-    for name, words in SHOWN_FIGURES.items():
+    for name, words in (SHOWN_FIGURES | FROZEN_FIGURES).items():
         with Image.open(SHOWN / f"{name}.png") as shown:
             title = shown.text["Title"]
         blocks.append(f"**{title}.** {words}\n\n![{title}](figures/{name}.png)")

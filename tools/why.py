@@ -1,46 +1,253 @@
-"""Print the tables of docs/explanation/why_kernels_differ.md, computed from recorded rows.
+"""Print the tables of docs/explanation/why_kernels_differ.md, and draw its figures.
 
-`python -m tools.why moved` prints one block, and `python -m tools.why draw` draws the figures.
+All are computed from rows of one GPU, in float32. `python -m tools.why moved` prints one table, and
+`python -m tools.figures copy` draws the figures.
 """
 
-import pandas as pd
+import functools
 
+import pandas as pd
+import seaborn as sns
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analysis import eligibility, frame, merge, palette
+from analysis.figures import labels, style
 from analysis.markdown import number, percent, span, table
 from measure import ROOT
 from tools.inserts import print_block
-from tools.why_figures import (
-    ITEMSIZE,
-    L2_BYTES,
-    LONGEST,
-    MATRICES_MOVED,
-    TILES,
-    by_bytes,
-    cache_trick,
-    draw,
-    line,
-    recorded_rows,
-)
+
+RECORDED = ROOT / "data/recorded/h200"  # the GPU of all figures
+ITEMSIZE, MIB = 4, 2**20
+L2_BYTES, MULTIPROCESSORS = 50 * MIB, 132  # An H200 SXM, by its data sheet.
+TILES = {"triton_tiled": 2**14, "triton_online": 2**12}  # elements, as their files say
+LONGEST = 131072  # columns of the articles' longest rows
+# Matrices that a kernel reads and writes by its design, as its own file says.
+MATRICES_MOVED = {
+    "frontier": 2,
+    "triton_fused": 2,
+    "triton_online": 3,
+    "triton_online_nocache": 3,
+    "triton_tiled": 4,
+    "torch_softmax": 4,
+    "cuda_oneflow_uncached": 4,
+    "triton_tiled_nocache": 4,
+    "torch_naive": 8,
+}
+# The longest row of each kernel of torch 2.11 in float32, by ATen's SoftMax.cu: 1024 threads keep
+# up to nine elements each in registers; then a row and 32 sums fit in 48 KiB of shared memory.
+TORCH_KERNELS = {2048: "one warp", 9216: "one block: registers", 12252: "shared memory"}
+POWERS_OF_TWO = {2**i: style.size_label(2**i) for i in range(9, 14)}
+COPY = "% of a copy"
+COUNTED = ["gpu", "M", "N", "mb", "dram_read_mb", "times"]
+
+
+@functools.cache
+def recorded_rows(sweep: str) -> pd.DataFrame:
+    """Return the rows of a recorded sweep that rank, in float32: medians over replicates."""
+    recorded = merge.recorded_rows(RECORDED / f"{sweep}.csv")
+    rows = frame.from_rows(eligibility.mark_ranked(recorded))
+    rows = rows[frame.is_ranked(rows, any_board=True) & (rows["dtype"] == "float32")]
+    rows = rows.groupby(["M", "N", "variant"]).median(numeric_only=True).reset_index()
+    return rows.assign(copies=1 / rows["of_copy"], **{COPY: 100 * rows["of_copy"]})
+
+
+def rows_at_1024() -> pd.DataFrame:
+    """Return the rows of online_softmax, and `frontier` at longer N of another sweep."""
+    longer = "M == 1024 and N > @LONGEST and variant == 'frontier'"
+    parts = recorded_rows("online_softmax"), recorded_rows("frontier").query(longer)
+    return pd.concat(parts, ignore_index=True)
+
+
+def line(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
+    """Return the rows of a variant by N."""
+    return rows[rows["variant"] == variant].set_index("N").sort_index()
+
+
+def longest_rows() -> pd.DataFrame:
+    """Return a line for each kernel of MATRICES_MOVED at rows of LONGEST, in that order."""
+    rows = recorded_rows("online_softmax").query("N == @LONGEST").set_index("variant")
+    return rows.loc[[*MATRICES_MOVED]].assign(moved=pd.Series(MATRICES_MOVED) / 2)
+
+
+def cache_trick(rows: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return by N what walking backwards gains, the tiles of a row, and the MiB in flight.
+
+    Rows are in flight on all multiprocessors; each is read, and written to another place.
+    """
+    forwards, backwards = line(rows, f"{name}_nocache"), line(rows, name)
+    resident = MULTIPROCESSORS * backwards["blocks_per_sm"]
+    return pd.DataFrame(
+        {
+            "variant": name,
+            "gain": forwards["time_us"] / backwards["time_us"],
+            "tiles": -(-backwards.index // TILES[name]),
+            "in_flight": 2 * resident * backwards.index * ITEMSIZE / MIB,
+        }
+    ).dropna()
+
+
+def bytes_moved() -> Figure:
+    """Times at rows of 131072 elements, beside the bytes that each kernel moves by its design."""
+    rows = longest_rows()
+    colours = {name: look.colour for name, look in palette.styles(rows.index).items()}
+    figure, axes = plt.subplots()
+    sns.barplot(rows, x="copies", y="variant", hue="variant", palette=colours, saturation=1)
+    axes.scatter(rows["moved"], rows.index, marker="|", s=420, color=style.INK, linewidth=1.2)
+    xlabel = "time relative to a copy of the matrix; tick: the bytes that the design moves"
+    axes.set(xlabel=xlabel, ylabel="")
+    spilling = number(rows["copies"]["triton_fused"], 2)
+    title = f"Time follows the bytes moved; triton_fused spills and takes {spilling} copies"
+    return finished(figure, title, f"1024x{LONGEST}", left=1.75)
+
+
+def spills() -> Figure:
+    """Share of a copy of triton_fused and its spilled bytes, over N."""
+    rows, names = rows_at_1024(), ["triton_fused", "triton_online", "frontier"]
+    figure, (above, below) = plt.subplots(2, sharex=True)
+    draw_lines(above, rows, COPY, names)
+    draw_lines(below, rows, "spilled_bytes", names[:1])
+    below.set_ylabel("spilled B/thread")
+    fused = line(rows, names[0])
+    first = fused.index[fused["spilled_bytes"] > 0][0]
+    before, after = (percent(fused["of_copy"][n]) for n in (first // 2, LONGEST))
+    title = f"triton_fused falls from {before} of a copy to {after} once its registers spill"
+    return finished(figure, title, "M = 1024", names)
+
+
+def clusters() -> Figure:
+    """Share of a copy of one block and of a cluster of blocks, over long rows."""
+    rows = rows_at_1024().query("N >= 4096")
+    names = ["torch_softmax", "triton_fused", "triton_online", "frontier"]
+    figure, axes = plt.subplots()
+    draw_lines(axes, rows, COPY, names)
+    axes.set_ylim(0, 105)
+    torch, ours = (percent(line(rows, name)["of_copy"][LONGEST]) for name in names[::3])
+    title = f"At 2¹⁷ columns one block rereads a row: {torch} of a copy; a cluster keeps it: {ours}"
+    shown = [*(f"{name}, one block" for name in names[:-1]), "frontier, cluster for long rows"]
+    return finished(figure, title, "M = 1024", shown)
+
+
+def steps(variant: str, marks: dict[int, str], reason: str) -> Figure:
+    """Share of a copy of a variant at every 128th N; `marks`: N -> what ends there."""
+    share = line(recorded_rows("steps"), variant)["of_copy"]
+    figure, axes = plt.subplots()
+    colour = palette.styles([variant])[variant].colour
+    sns.lineplot(x=share.index, y=100 * share, color=colour, marker="o", ms=3)
+    for n, text in marks.items():
+        axes.axvline(n, color="0.75", linewidth=0.8)
+        axes.text(
+            n, 0.03, f"{text} ", ha="right", color=style.GREY, transform=axes.get_xaxis_transform()
+        )
+    axes.margins(y=0.15)
+    axes.set(xlim=(0, 1.02 * share.index.max()), xlabel="N", ylabel=COPY)
+    before, after = (percent(share[n]) for n in (2048, 2176))
+    title = f"{variant} reaches {before} of a copy at 2048 columns, and {after} at 2176: {reason}"
+    return finished(figure, title, "M = 4096; every 128th N")
+
+
+def l2() -> Figure:
+    """Time without the cache trick over that with it, by the bytes of the rows in flight."""
+    rows = recorded_rows("online_softmax")
+    gains = pd.concat([cache_trick(rows, name) for name in TILES], ignore_index=True)
+    figure, axes = plt.subplots()
+    draw_lines(axes, gains[gains["tiles"] > 1], "gain", [*TILES], "in_flight")
+    draw_lines(axes, gains[gains["tiles"] == 1], "gain", [*TILES], "in_flight", linestyle=":")
+    axes.axvline(L2_BYTES / MIB, color="0.5", linestyle="--", linewidth=1)
+    axes.text(L2_BYTES / MIB * 1.05, 0.93, "L2", color=style.GREY)
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set(xlabel="MiB of the rows in flight, in and out; dotted: a row is one tile")
+    axes.set(ylabel="time without / with the trick", ylim=(0.9, 1.25))
+    best = number(gains["gain"].max(), 3)
+    title = f"Once the rows in flight exceed L2, walking backwards gains up to {best} times"
+    return finished(figure, title, "M = 1024", [*TILES])
+
+
+def launch() -> Figure:
+    """Time of the GPU over N, and of the host for an eager call, of torch and frontier."""
+    rows, names = rows_at_1024(), ["torch_softmax", "frontier"]
+    # the host does the same at every N, and other work there disturbs single sizes
+    rows["host_us"] = rows.groupby("variant")["latency_us"].transform("median")
+    figure, axes = plt.subplots()
+    draw_lines(axes, rows, "time_us", names)
+    draw_lines(axes, rows, "host_us", names, linestyle=":")
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.set(xlabel="N; dotted: the median over all N", ylabel="µs per call")
+    torch = line(rows, names[0])
+    waits = torch.index[torch["host_us"] > torch["time_us"]].max()
+    title = f"Up to N = {waits} eager calls are bound by the host, even torch's"
+    shown = [f"{name}, {clock}" for clock in ("GPU", "host") for name in names]
+    return finished(figure, title, "M = 1024", shown)
+
+
+def draw_lines(
+    axes: Axes, rows: pd.DataFrame, y: str, names: list[str], x: str = "N", **look: str
+) -> None:
+    """Draw `y` of these variants, in this order, over powers of two."""
+    looks = palette.styles(names)
+    sns.lineplot(
+        rows, x=x, y=y, hue="variant", hue_order=names, style="variant", style_order=names,
+        palette={name: looks[name].colour for name in names}, dashes=False, legend=False,
+        markers={name: looks[name].marker for name in names}, ax=axes, **look,
+    )  # fmt: skip
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter(lambda n, _: style.size_label(round(n)))
+
+
+def finished(
+    figure: Figure, title: str, shape: str, names: list[str] = (), left: float = 0.65
+) -> Figure:
+    """Add the title and the small print; `names`: those of the first lines of the first panel.
+
+    `left`: inches for the labels of y.
+    """
+    axes, *further = figure.axes
+    facts = f"{RECORDED.name.upper()} · softmax · float32 · {shape}"
+    margins = left, labels.width(names) if names else 0.15
+    height = 2.6 + 0.8 * len(further)
+    style.finish(figure, height, title, facts=facts, above=0.15, margins=margins, gaps=(0.3, 0.2))
+    ends = []
+    for name, drawn in zip(names, axes.lines, strict=False):
+        look = drawn.get_color(), drawn.get_marker(), drawn.get_linestyle()
+        ends.append(labels.End(name, drawn.get_ydata()[-1], *look))
+    labels.write(axes, ends)
+    sns.despine(figure)
+    return figure
+
+
+FIGURES = {
+    "bytes_moved": bytes_moved,
+    "spills": spills,
+    "sawtooth": functools.partial(
+        steps, "triton_row", POWERS_OF_TWO, "its block is padded to 4096"
+    ),
+    "torch": functools.partial(steps, "torch_softmax", TORCH_KERNELS, "another kernel begins"),
+    "clusters": clusters,
+    "l2": l2,
+    "launch": launch,
+}
 
 
 def moved() -> str:
     """Return what each kernel moves by its design, and the time that it takes, in copies."""
-    rows = recorded_rows("online_softmax").query(f"N == {LONGEST}").set_index("variant")
     lines = [
-        [f"`{name}`", f"{MATRICES_MOVED[name] / 2:g}", number(rows.loc[name, "copies"], 3)]
-        for name in by_bytes(rows)
+        [f"`{name}`", f"{row['moved']:g}", number(row["copies"], 3)]
+        for name, row in longest_rows().iterrows()
     ]
     return table(["kernel", "bytes moved by design (copies)", "time relative to a copy"], lines)
 
 
 def residency() -> str:
     """Return registers, warps and resident blocks of triton_row around powers of two."""
-    row = line(recorded_rows("steps"), "triton_row")
-    columns = ["num_warps", "registers", "blocks_per_sm"]
+    rows = line(recorded_rows("steps"), "triton_row")
+    rows["warps_there"] = rows["num_warps"] * rows["blocks_per_sm"]
+    columns = ["num_warps", "registers", "blocks_per_sm", "warps_there"]
     lines = [
-        [n, *(f"{row[name][n]:.0f}" for name in columns),
-         f"{row['num_warps'][n] * row['blocks_per_sm'][n]:.0f}", percent(row["of_copy"][n])]
-        for n in (1024, 1152, 2048, 2176, 4096, 4224, 8192, 8320) if n in row.index
-    ]  # fmt: skip
+        [n, *(round(rows[name][n]) for name in columns), percent(rows["of_copy"][n])]
+        for n in (1024, 1152, 2048, 2176, 4096, 4224, 8192, 8320)
+    ]
     heads = ["N", "warps of a block", "registers of a thread", "blocks on a multiprocessor"]
     return table([*heads, "warps there", "of a copy"], lines)
 
@@ -57,51 +264,43 @@ def trick() -> str:
     for name in TILES:
         ours = cache_trick(rows, name)
         theirs = article[f"{name}_nocache"] / article[name]
-        fits = ours["in_flight"] <= L2_BYTES / 2**20
+        fits = ours["in_flight"] <= L2_BYTES / MIB
         parts = [ours["tiles"] == 1, (ours["tiles"] > 1) & fits, ~fits]
         for source, gains in (("here", ours["gain"]), ("the article", theirs)):
-            cells = (_range(gains[ours.index[part]]) for part in parts)
-            lines.append([f"`{name}`, {source}", *cells])
+            cells = [gains[ours.index[part]].dropna() for part in parts]
+            spans = [span(cell, "{:.2f}".format, " to ") for cell in cells]
+            lines.append([f"`{name}`, {source}", *spans])
     heads = ["time without / with the trick", "one tile a row", "more, within L2", "beyond L2"]
     return table(heads, lines)
 
 
-def _range(values: pd.Series) -> str:
-    """Return `1.01 to 1.05`, or the one number."""
-    return span(values.dropna(), "{:.2f}".format, " to ")
-
-
 def counted() -> str:
     """Return the bytes that `frontier` read from memory, by hardware counters."""
-    lines = []
-    for gpu in ("h200", "h100"):
-        counts = pd.read_csv(ROOT / f"studies/data/{gpu}/counters.csv")
-        counts = counts[(counts["variant"] == "frontier") & (counts["dtype"] == "float32")]
-        for row in counts[counts["M"] * counts["N"] * ITEMSIZE > L2_BYTES].itertuples():
-            size = row.M * row.N * ITEMSIZE / 1e6
-            share = row.dram_read_mb / size
-            lines.append([gpu.upper(), f"{row.M} x {row.N}", *(
-                number(megabytes, 3) for megabytes in (size, row.dram_read_mb)
-            ), f"{share:.2f}"])  # fmt: skip
+    files = {gpu: ROOT / f"studies/data/{gpu}/counters.csv" for gpu in ("h200", "h100")}
+    counts = pd.concat(map(pd.read_csv, files.values()), keys=files, names=["gpu"]).reset_index()
+    counts["mb"] = counts["M"] * counts["N"] * ITEMSIZE / 1e6
+    counts["times"] = counts["dram_read_mb"] / counts["mb"]
+    counts = counts.query("variant == 'frontier' and dtype == 'float32' and mb * 1e6 > @L2_BYTES")
+    lines = [
+        [gpu.upper(), f"{M} x {N}", number(size, 3), number(read, 3), f"{times:.2f}"]
+        for gpu, M, N, size, read, times in counts.sort_values("times")[COUNTED].itertuples(False)
+    ]
     heads = ["GPU", "matrix, float32", "its size, MB", "read from memory, MB", "times read"]
-    return table(heads, sorted(lines, key=lambda line: float(line[-1])))
+    return table(heads, lines)
 
 
 def short_rows() -> str:
     """Return the share of a copy at short rows, by the warps that a row has."""
     rows = recorded_rows("online_softmax").query("N in [256, 1024, 4096]")
-    wide = rows.pivot_table(index="variant", columns="N", values="of_copy")
+    shares = rows.pivot(index="variant", columns="N", values="of_copy")
     warps = rows.query("N == 256").set_index("variant")["num_warps"]
+    text = shares.map(percent, na_action="ignore").fillna("")
     names = ["cuda_oneflow_warp", "triton_row", "triton_fused", "triton_online", "triton_tiled"]
-    lines = [
-        [f"`{name}`", f"{warps[name]:.0f}", *(percent(v) if v == v else "" for v in wide.loc[name])]
-        for name in names
-    ]
-    return table(["kernel", "warps of a block at N = 256", *map(str, wide.columns)], lines)
+    lines = [[f"`{name}`", round(warps[name]), *text.loc[name]] for name in names]
+    return table(["kernel", "warps of a block at N = 256", *map(str, shares.columns)], lines)
 
 
-BLOCKS = {
-    "draw": draw,
+TABLES = {
     "moved": moved,
     "counted": counted,
     "trick": trick,
@@ -110,4 +309,4 @@ BLOCKS = {
 }
 
 if __name__ == "__main__":
-    print_block(BLOCKS)
+    print_block(TABLES)

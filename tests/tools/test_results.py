@@ -125,7 +125,8 @@ def test_figures_are_copied_with_their_titles_and_old_ones_go(tmp_path, monkeypa
     for name in ("DRAWN", "SHOWN"):
         monkeypatch.setattr(figures, name, tmp_path / name)
     monkeypatch.setattr(figures, "SHOWN_FIGURES", {"all/one": "One.", "h100/two": "Two."})
-    monkeypatch.setattr(figures.studies.figures, "draw", dict)
+    monkeypatch.setattr(figures, "FROZEN_FIGURES", {})
+    monkeypatch.setattr(figures.why, "FIGURES", {})
     for name in ("all/one", "h100/two"):
         path = tmp_path / f"DRAWN/{name}.png"
         path.parent.mkdir(parents=True)

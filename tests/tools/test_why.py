@@ -8,7 +8,7 @@ from PIL import Image
 from analysis.claims import CLAIMS
 from measure import ROOT
 from tests.docs.test_commands import anchors
-from tools import why_figures as why
+from tools import figures, why
 
 PAGE = ROOT / "docs/explanation/why_kernels_differ.md"
 LINK = re.compile(r"docs/explanation/why_kernels_differ\.md#([\w-]+)")
@@ -18,7 +18,7 @@ LINK = re.compile(r"docs/explanation/why_kernels_differ\.md#([\w-]+)")
 def test_a_figure_is_the_one_that_the_page_shows(name, tmp_path):
     """Its title, which is computed from the rows, is that of the tracked file."""
     _, drawn = why.style.save(why.FIGURES[name](), tmp_path / name)
-    with Image.open(drawn) as now, Image.open(why.FOLDER / f"{name}.png") as tracked:
+    with Image.open(drawn) as now, Image.open(figures.SHOWN / f"why/{name}.png") as tracked:
         assert now.text["Title"] == tracked.text["Title"]
         assert now.size == tracked.size
     assert f"figures/why/{name}.png" in PAGE.read_text(encoding="utf-8")
