@@ -1,41 +1,32 @@
 """Print what docs/results.md and docs/special_rows.md say of the recorded rows.
 
-Every number is printed, losses included.
-
 `python -m tools.results summary` prints one block, and `make docs` puts it between the comments
 that name the command.
 """
 
-import math
-import re
+from collections.abc import Callable, Iterable
 
 import pandas as pd
 
-from analysis import frame, merge, palette, ranking
-from analysis.claims.reproduction import NOT_REPRODUCED, PARTLY, VERDICTS
+from analysis import claims, frame, merge, palette, published, ranking
+from analysis.claims.reproduction import NO_DATA, OPEN, VERDICTS
 from analysis.markdown import best_set, counted, counts, number, percent, table, with_interval
 from analysis.report import claim_lines, special_rows
-from analysis.schema import ITEMSIZE, MATRIX, OTHER_BOARD, SIZE, SWEEP_MATRIX
-from analysis.schema import MARKS as MARKED
-from analysis.stats import eager
-from kernels.contract import VEC_BYTES
-from kernels.dropin import routes
+from analysis.schema import MARKS, MATRIX, OTHER_BOARD
+from analysis.stats import eager, spread
 from measure import ROOT
 from planning import points, single_shape
 from tools import goals, record
-from tools.goals import OURS, TORCH, carries, checked_claims, furthest, goal_table, lacking, order
+from tools.goals import OURS, OURS_OF_LOGITS, goal_table, order
 from tools.inserts import bullets, print_block
 from tools.reference import config_of
 
 SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
-BACKWARDS = ("softmax_backward", "log_softmax_backward")
-MARKS = ["\\* timed on another board than most of its matrix", *map(" ".join, MARKED.items())]
-NOTE = f"In brackets: 95 % intervals; {'; '.join(MARKS)}."
-WORKLOAD_HEADS = ("shape", "operation", "dtype", "GPU", "torch", "fastest", "its time")
-WORKLOAD_HEADS += ("speed-up over torch", "of the limit", "runner-up, its time over the best")
-ABSENT = "not recorded"
-WHY = "explanation/why_kernels_differ.md"
-ROOFLINE = "explanation/method.md#few-long-rows"
+NOTE = "In brackets: 95 % intervals; \\* timed on another board than most of its matrix; "
+NOTE += "; ".join(map(" ".join, MARKS.items())) + "."
+SHAPE_HEADS = ("shape", "GPU", "torch", "fastest", "its time")
+SHAPE_HEADS += ("speed-up over torch", "of the limit", "runner-up, its time over the best")
+Place = tuple[str, str, str, int, int]  # the name of a shape or "", op, dtype, M, N
 
 
 def recorded() -> pd.DataFrame:
@@ -44,249 +35,155 @@ def recorded() -> pd.DataFrame:
     return frame.from_rows(merge.collected_rows([], tables))
 
 
-def summary(rows: pd.DataFrame) -> str:
-    """Return what `frontier` wins and loses over all recorded sizes, and the claims' count."""
-    ranks, verdicts_by_gpu = ranking.rank_variants(rows), checked_claims(rows)
-    over_torch = _over_torch(ranks, order(rows))
-
-    def share(sizes: pd.DataFrame) -> str:
-        met = "met" if sizes["met"].mean() >= goals.SHARE else "missed"
-        reach = f"{sizes['met'].sum()} of {len(sizes)}, {met}; {furthest(sizes, 'worst case ')}"
-        return reach if len(sizes) else ABSENT
-
-    def facts(gpu: str) -> list[str]:
-        own, part = ranks[ranks["gpu"] == gpu], rows[rows["gpu"] == gpu]
-        reached = goals.reached(own)
-        wrong = part.loc[part["status"] == "incorrect", "variant"]
-        verdicts = verdicts_by_gpu.loc[verdicts_by_gpu["gpu"] == gpu, "verdict"]
-        return [
-            over_torch[gpu],
-            _eager(own),
-            *(share(reached[goal]) for goal in ("level", "copy", "meet")),
-            counts(f"`{variant}`" for variant in wrong) or "none",
-            counts(verdicts, VERDICTS),
-        ]
-
-    goal = f"(goal: {percent(goals.SHARE)})"
-    heads = (
-        f"Speed-up of `{OURS}` over torch, geometric mean ({goals.OF_THESE})",
-        "Speed-up of eager calls, where the slower of GPU and host counts",
-        f"Sizes where it is at most 1 % slower than the fastest kernel {goal}",
-        f"Sizes of 128 MB and more where it reaches 0.95 of a copy's bandwidth {goal}",
-        f"Few long rows where it reaches 0.95 of [their roofline]({ROOFLINE}) {goal}",
-        "Rows that failed the correctness check, which never rank",
-        "Published claims in float32",
-    )
-    of_gpus = ([f"{gpu.upper()} {fact}" for fact in facts(gpu)] for gpu in order(rows))
-    pairs = zip(heads, zip(*of_gpus, strict=True), strict=True)
-    return bullets(f"{head}: {'; '.join(texts)}." for head, texts in pairs)
+def checked_claims(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the claims as checked on the recorded rows in float32, the dtype of the articles."""
+    checked = claims.check(rows, published.load(ROOT / "data/published"))
+    return checked[(checked["dtype"] == "float32") & (checked["origin"] != "published")]
 
 
-def _eager(ranks: pd.DataFrame) -> str:
-    """Return the mean of eager calls over torch's, and where torch's are the shorter ones."""
-    means = eager.over_torch(ranking.over_sweeps(ranks), OURS)
-    if means is None:
-        return ABSENT
-    return (
-        f"{number(means.eager, 3)} ({counted(means.sizes, 'size')}; {number(means.graph, 3)} at "
-        f"the same sizes in a CUDA graph; at {means.slower} of them eager torch is faster)"
-    )
-
-
-def _over_torch(ranks: pd.DataFrame, gpus: list[str]) -> dict[str, str]:
-    """Return the mean speed over torch by GPU: of all its sizes, and of those of all GPUs."""
-    leads, texts = goals.leads(ranks, {TORCH}), {}
-    sizes = pd.MultiIndex.from_tuples(leads, names=SIZE)
-    by_gpu = pd.Series([*leads.values()], sizes, dtype=object).unstack("gpu")
-    by_gpu = by_gpu.reindex(columns=gpus)
-    common = by_gpu.dropna()
-    for gpu in gpus:
-        own = [*by_gpu[gpu].dropna()]
-        texts[gpu] = f"{goals.mean_of(own)} ({counted(len(own), 'size')})" if own else ABSENT
-        if len(common) and len(gpus) > 1:
-            mean = goals.mean_of([*common[gpu]])
-            texts[gpu] += f", {mean} at the {len(common)} sizes measured on all GPUs"
-    return texts
-
-
-def claim_list(rows: pd.DataFrame) -> str:
-    """Return each claim with its verdict in float32 on every GPU, the verdict first."""
-    lines, gpus = [], order(rows)
-    for (claim, statement, quantity), part in checked_claims(rows).groupby(
-        ["claim", "statement", "quantity"], sort=False
-    ):
-        by_gpu = part.drop_duplicates("gpu").set_index("gpu").reindex(gpus)
-        by_gpu = by_gpu.dropna(subset="verdict")
-        verdicts = by_gpu.groupby("verdict", sort=False).groups.items()
-        heads = (
-            f"**{verdict}** ({', '.join(map(str.upper, names))})" for verdict, names in verdicts
-        )
-        first = by_gpu.iloc[0]
-        published = claim_lines.shown(quantity, first["published_value"])
-        values = [f"published {published}"] if published else []
-        values += [f"{gpu.upper()} {_measured(row)}" for gpu, row in by_gpu.iterrows()]
-        quantity = quantity[:1].upper() + quantity[1:]
-        words = f"{', '.join(heads)}: “{statement}” ({claim}). {quantity}: {'; '.join(values)}."
-        if first["own_table"] in (PARTLY, NOT_REPRODUCED):
-            words += " The source's own table has such exceptions, too."
-        lines.append(f"{words} [Why]({WHY}#{first['explained']})")
-    return bullets(lines)
-
-
-def _measured(row: pd.Series) -> str:
-    """Return the measured value of a claim, or why there is none."""
-    value = with_interval(row["value"], row["low"], row["high"])
-    if value and claim_lines.is_share(row["quantity"]):
-        low, high = 100 * row["low"], 100 * row["high"]
-        ends = "" if math.isnan(low) else f" [{low:.1f}, {high:.1f}]"
-        value = claim_lines.shown(row["quantity"], row["value"]) + ends
-    slower = re.search(r"slower at N = [\d, ]*\d", row["why"])
-    sizes = f" ({slower[0]})" if value and slower else ""
-    return f"{value or row['why'].split(' (')[0]}{sizes}"
-
-
-def peers(rows: pd.DataFrame) -> str:
-    """Return the speed of every variant over torch at the points of the first GPU, on each GPU."""
-    lines, ranks = [], ranking.rank_variants(rows[rows["sweep"] == "peers"])
-    gpus = [gpu for gpu in order(rows) if gpu in set(ranks["gpu"])]
-    if not gpus:
-        return "No GPU has rows of this sweep."
-    shown = sorted(set(ranks.loc[~frame.is_baseline(ranks), "variant"]), key=palette.order)
-    for (dtype, m, n), of_size in ranks.groupby(["dtype", "M", "N"]):
-        if gpus[0] not in set(of_size["gpu"]):
-            continue
-        for gpu in gpus:
-            by = of_size[of_size["gpu"] == gpu].set_index("variant", drop=False)
-            cells = [_cell(by.loc[peer]) if peer in by.index else "" for peer in shown]
-            if any(cells):
-                lines.append([f"{m}x{n}", dtype, gpu.upper(), *cells])
-    heads = ["M x N", "dtype", "GPU", *(f"`{peer}`" for peer in shown)]
-    level = goals.reached(ranks[ranks["gpu"] == gpus[0]])["level"]
-    ours = f"`{OURS}` is the fastest, or within 1 %, at {level['met'].sum()} of "
-    ours += f"{counted(len(level), 'point')} on the {gpus[0].upper()}."
-    return f"{table(heads, lines, 'points')}\n\n{ours} {NOTE}"
-
-
-def backward(rows: pd.DataFrame) -> str:
-    """Return the least and the most share of the roofline of the drop-in's backward and torch's."""
-    lines, sizes = [], ranking.over_sweeps(ranking.rank_variants(rows)).sort_values("rank")
-    for op in BACKWARDS:
-        of_gpus = []
-        for gpu in order(rows):
-            part = sizes[(sizes["op"] == op) & (sizes["gpu"] == gpu)]
-            part = part[part["M"] * part["N"] > 10**8]
-            torch = frame.is_baseline(part)
-            own = part[part["variant"] == _of_drop_in(part)].set_index(["dtype", "N"])
-            best, n = own["of_copy"], own.index.get_level_values("N")
-            dtype = own.index.get_level_values("dtype")
-            aligned, long = n * dtype.map(ITEMSIZE) % VEC_BYTES == 0, n > 65536
-            shares = {
-                "up to N = 65536": best[aligned & ~long],
-                "longer": best[aligned & long],
-                "unaligned rows": best[~aligned],
-                "torch": part.loc[torch, "of_copy"],
-            }
-            texts = (f"{k} {v.min():.2f} to {v.max():.2f}" for k, v in shares.items() if len(v))
-            of_gpus.append(f"{gpu.upper()}: {', '.join(texts) or ABSENT}")
-        lines.append(f"`{op}`, {'; '.join(of_gpus)}.")
-    return bullets(lines)
-
-
-def _of_drop_in(rows: pd.DataFrame) -> pd.Series:
-    """Return the backward that the drop-in launches at the size of each row."""
-    row_bytes = rows["N"] * rows["dtype"].map(ITEMSIZE)
-    limits = (row_bytes % VEC_BYTES == 0).map(routes.MIN_BYTES)
-    return (row_bytes > limits).map({True: "cuda_backward", False: "triton_backward"})
-
-
-def workloads(rows: pd.DataFrame) -> str:
-    """Return a line for each named shape of sweeps/ that has rows, GPU by GPU."""
-    named = single_shape.workloads({}, sorted((ROOT / "sweeps").glob("workloads*.yaml")))
-    ranks = ranking.rank_variants(rows)
-    sizes = ranking.over_sweeps(ranks).sort_values("rank")
-    sizes["of_limit"] = frame.of_limit(sizes)
-    unranked = ranks[ranks["rank"].isna() & ranks["time_us"].notna()]
-    sizes = pd.concat([sizes, unranked])
-    parts = dict(iter(sizes.groupby(["op", "dtype", "M", "N", "gpu"])))
-    lines, flags, gpus = [], [], order(rows)
-    for name, *place in sorted(named, key=lambda workload: (workload[1], workload[0])):
-        for gpu in gpus:
-            if (part := parts.get((*place, gpu))) is not None:
-                op, dtype, m, n = place
-                lines.append([f"{name}, {m}x{n}", f"`{op}`", dtype, gpu.upper(), *_race(part)])
-                flags += [*part["flags"]]
-    return f"{table(WORKLOAD_HEADS, lines, 'shapes')}\n\n{'; '.join(frame.legend(flags))}."
-
-
-def _race(part: pd.DataFrame) -> list[str]:
-    """Return torch's time, the fastest kernel with its time, and the next one, of one size.
-
-    A kernel that does not rank is named if it is faster than the next one.
-    """
-    first, rivals = part.iloc[0], part.iloc[1:]
-    best = part.loc[part["in_best_set"] == True, "variant"]  # noqa: E712  NaN: has no rank
-    fastest = best_set([f"`{name}`" for name in (best if len(best) else [first["variant"]])])
-    rivals = rivals[rivals["variant"] != rivals["baseline"]]
-    is_ranked, following = rivals["rank"].notna(), []
-    for _, second in rivals[is_ranked][:1].iterrows():
-        following.append(_named(second, second["behind_best"]))
-    for _, other in rivals[~is_ranked].drop_duplicates("variant").iterrows():
-        ratio = first["speedup"] / other["speedup"]
-        if not ratio >= rivals.loc[is_ranked, "behind_best"].min():
-            following.append(f"unranked: {_named(other, ratio)}")
-    return [
-        f"{number(first['torch_us'], 3)} µs",
-        fastest,
-        f"{number(first['time_us'], 3)} µs{frame.mark(first['flags'])}",
-        number(first["speedup"], 3),
-        percent(first["of_limit"]),
-        "; ".join(following) or "none",
-    ]
-
-
-def _named(row: pd.Series, ratio: float) -> str:
-    """Return a variant with its time over the best one's, and the marks of its flags."""
-    return f"`{row['variant']}`, {number(ratio, 3)}{frame.mark(row['flags'])}"
+def by_gpu(rows: pd.DataFrame, facts: Callable[[pd.DataFrame], dict[str, str]]) -> str:
+    """Return a table with a column for each GPU, and a line for each of the `facts` of its rows."""
+    columns = {gpu.upper(): facts(rows[rows["gpu"] == gpu]) for gpu in order(rows)}
+    lines = pd.DataFrame(columns).itertuples(name=None)
+    return table(["", *columns], [*lines])
 
 
 def gpus(rows: pd.DataFrame) -> str:
     """Return what each GPU has recorded, and how quiet it was."""
-    lines = []
-    for gpu in order(rows):
-        part, ok = rows[rows["gpu"] == gpu], rows[(rows["gpu"] == gpu) & (rows["status"] == "ok")]
-        boards = ok.groupby(SWEEP_MATRIX)["gpu_uuid"].nunique()
+
+    def facts(part: pd.DataFrame) -> dict[str, str]:
+        ok = part[part["status"] == "ok"]
         replicates = ok.groupby("sweep")["replicate"].max().astype(int)
         fewer = replicates[replicates < replicates.max()].items()
         fewest = (f"`{sweep}` {count}" for sweep, count in fewer)
-        torch = ", ".join(sorted(ok["torch"].str.split("+").str[0].unique()))
-        restless = percent(ok["flags"].str.contains("throttled|_drift").mean(), 1)
-        stale = percent((part["stale"] == "true").mean(), 1)
-        variants = part[part["op"].isin(rows.loc[rows["variant"] == OURS, "op"])].groupby("sweep")
-        without = [f"`{sweep}`" for sweep, own in variants if OURS not in set(own["variant"])]
+        aa = spread.aa_controls(ok).groupby("op")["excludes"].agg(["mean", "size"])
+        return {
+            "rows": f"{len(part)} ({counts(part['status'])})",
+            "boards": ok["gpu_uuid"].nunique(),
+            "days": frame.days(ok),
+            "torch": ", ".join(frame.distinct(ok["torch"].str.split("+").str[0])),
+            "replicates": ", ".join([str(replicates.max()), *fewest]),
+            "incomplete sweeps": ", ".join(incomplete(part)) or "none",
+            "rows of older code": percent((part["stale"] == "true").mean(), 1),
+            "rows with throttling or clock drift": percent(
+                ok["flags"].str.contains("throttled|_drift").mean(), 1
+            ),
+            "processes in which torch differs significantly from itself (5 % is chance)": ", ".join(
+                f"`{op}` {percent(share, 1)} of {size}" for op, share, size in aa.itertuples()
+            ),
+        }
+
+    return by_gpu(rows, facts)
+
+
+def incomplete(part: pd.DataFrame) -> Iterable[str]:
+    """Yield the standard sweeps of which a GPU lacks matrices, with how many it has."""
+    recorded = {
+        sweep: set(own[[*MATRIX]].itertuples(index=False, name=None))
+        for sweep, own in part.groupby("sweep")
+    }
+    for sweep in record.SWEEPS:
+        expanded = points.expand(config_of(ROOT / f"sweeps/{sweep}.yaml"), part["gpu"].iloc[0])
+        asked = {points.matrix(point) for point in expanded}
+        has = asked & recorded.get(sweep, set())
+        if has < asked:
+            yield f"`{sweep}` {len(has)} of {counted(len(asked), 'matrix')}"
+
+
+def summary(rows: pd.DataFrame) -> str:
+    """Return what `frontier` wins and loses over all recorded sizes, and the claims' count."""
+    ranks, verdicts = ranking.rank_variants(rows), checked_claims(rows)
+
+    def facts(part: pd.DataFrame) -> dict[str, str]:
+        gpu = part["gpu"].iloc[0]
+        own = ranks[ranks["gpu"] == gpu]
+        level = goals.reached(own)["level"]
+        speed = called = "not recorded"
+        if means := eager.over_torch(ranking.over_sweeps(own), OURS):
+            speed = f"{number(means.graph, 3)} at {counted(means.sizes, 'size')}"
+            called = f"{number(means.eager, 3)}; less than 1 at {counted(means.slower, 'size')}"
+        wrong = part.loc[part["status"] == "incorrect", "variant"]
+        verdicts_here = verdicts.loc[verdicts["gpu"] == gpu, "verdict"]
+        return {
+            f"`{OURS}`, times as fast as torch in a CUDA graph, geometric mean": speed,
+            "the same in eager calls, where the slower of GPU and host counts": called,
+            f"sizes where `{OURS}` is more than 1 % behind the fastest kernel": (
+                f"{(~level['met']).sum()} of {len(level)}"
+            ),
+            "rows that failed the correctness check, which never rank": (
+                counts(f"`{variant}`" for variant in wrong) or "none"
+            ),
+            "published claims in float32": counts(verdicts_here, VERDICTS),
+        }
+
+    return by_gpu(rows, facts)
+
+
+def claim_list(rows: pd.DataFrame) -> str:
+    """Return each claim with its verdict in float32 on every GPU, the verdict first."""
+    judged, unjudged = claim_lines.lines(checked_claims(rows), order(rows))
+    lines = [
+        f"**{line.verdict}**: “{line.statement}” ({line.claim}), by the {line.quantity}. "
+        f"{line.why}. [Explanation](explanation/why_kernels_differ.md#{line.explained})"
+        for line in judged
+    ]
+    return bullets([*lines, *(f"No rows: {claim}." for claim in unjudged)])
+
+
+def carries(rows: pd.DataFrame) -> str:
+    """Return how many verdicts and winners are the same on the first GPU and on each other one."""
+    first, *others = order(rows)
+    if not others:
+        return f"Only the {first.upper()} is recorded: what carries over is not known."
+    sizes, lines = ranking.over_sweeps(ranking.rank_variants(rows)), []
+    verdicts = checked_claims(rows).pivot_table("verdict", ["claim", "quantity"], "gpu", "first")
+    for other in others:
+        pair = [first, other]
+        decided = verdicts.reindex(columns=pair).replace([NO_DATA, OPEN], None).dropna()
+        best = best_on_both(sizes, *pair)
         lines.append(
-            f"{gpu.upper()}: {len(part)} rows ({counts(part['status'])}) of "
-            f"{counted(ok['gpu_uuid'].nunique(), 'board')}, {frame.days(ok)}, torch {torch}, "
-            f"replicates: {', '.join([str(replicates.max()), *fewest])}. Missing sweeps: "
-            f"{', '.join(f'`{sweep}`' for sweep in lacking(rows, gpu)) or 'none'}. Sweeps in part: "
-            f"{', '.join(_in_part(part)) or 'none'}. Sweeps without `{OURS}`: "
-            f"{', '.join(without) or 'none'}. Matrices on two boards: "
-            f"{(boards > 1).sum()} of {len(boards)}. Measured by an older version of the kernels "
-            f"or of `measure/`: {stale} of the rows. Throttled, or with clock drift: {restless}."
+            f"{first.upper()} and {other.upper()}: {(decided[first] == decided[other]).sum()} of "
+            f"{counted(len(decided), 'claim')} decided on both have the same verdict. At "
+            f"{best.sum()} of {counted(len(best), 'size')} with a winner on both, they have a best "
+            "kernel in common."
         )
     return bullets(lines)
 
 
-def _in_part(rows: pd.DataFrame) -> list[str]:
-    """Return the standard sweeps of which a GPU lacks matrices, with how many it has."""
-    recorded = rows.drop_duplicates(SWEEP_MATRIX).groupby("sweep")[[*MATRIX]]
-    texts = []
-    for sweep, matrices in recorded:
-        if sweep in record.SWEEPS:
-            expanded = points.expand(config_of(ROOT / f"sweeps/{sweep}.yaml"), rows["gpu"].iloc[0])
-            asked = {points.matrix(point) for point in expanded}
-            has = asked.intersection(matrices.itertuples(index=False, name=None))
-            texts += [f"`{sweep}` {len(has)} of {counted(len(asked), 'matrix')}"] * (has < asked)
-    return texts
+def best_on_both(sizes: pd.DataFrame, first: str, second: str) -> pd.Series:
+    """Return whether the best sets of two GPUs share a variant, at each size with both.
+
+    A variant that ranks on one of the GPUs only is left out.
+    """
+    key = ["op", "dtype", "M", "N"]
+    sizes = sizes[sizes["gpu"].isin([first, second])]
+    sizes = sizes[sizes.groupby([*key, "variant"])["gpu"].transform("nunique") > 1]
+    best = sizes[sizes["in_best_set"]].groupby([*key, "gpu"])["variant"].agg(set)
+    best = best.unstack("gpu").reindex(columns=[first, second]).dropna()
+    return pd.Series(
+        [bool(one & two) for one, two in best.itertuples(index=False)], best.index, bool
+    )
+
+
+def peers(rows: pd.DataFrame) -> str:
+    """Return the speed of every variant over torch at the points of the sweep, on each GPU."""
+    ranks = ranking.rank_variants(rows[rows["sweep"] == "peers"])
+    if ranks.empty:
+        return "No GPU has rows of this sweep."
+    key = ["M", "N", "dtype", "gpu"]
+    cells = ranks.assign(cell=[_cell(row) for _, row in ranks.iterrows()])
+    cells = cells[~frame.is_baseline(cells)].drop_duplicates([*key, "variant"])
+    wide = cells.pivot(index=key, columns="variant", values="cell").fillna("").sort_index()
+    wide = wide[sorted(wide, key=palette.order)]
+    lines = [
+        [f"{m}x{n}", dtype, gpu.upper(), *own]
+        for (m, n, dtype, gpu), *own in wide.itertuples(name=None)
+    ]
+    heads = ["M x N", "dtype", "GPU", *(f"`{variant}`" for variant in wide)]
+    level = goals.reached(ranks)["level"]
+    ours = f"{level['met'].sum()} of {counted(len(level), 'point')}"
+    ours = f"`{OURS}` is the fastest, or within 1 %, at {ours}."
+    return f"{table(heads, lines, 'points')}\n\n{ours} {NOTE}"
 
 
 def _cell(row: pd.Series) -> str:
@@ -297,15 +194,80 @@ def _cell(row: pd.Series) -> str:
     return f"{with_interval(*row[SPEEDUP])}{board}{frame.mark(row['flags'])}"
 
 
-BLOCKS = {"summary": summary, "claims": claim_list, "goals": goal_table}
-BLOCKS |= {
-    "rivals": goals.rivals,
-    "logits": goals.logits_table,
-    "carries": carries,
-    "peers": peers,
-    "backward": backward,
-    "workloads": workloads,
+def backward(rows: pd.DataFrame) -> str:
+    """Return the share of the roofline of each gradient kernel at 100 million elements, by N."""
+    sizes = ranking.over_sweeps(ranking.rank_variants(rows))
+    sizes = sizes[sizes["op"].str.endswith("_backward") & (sizes["M"] * sizes["N"] > 10**8)]
+    wide = sizes.pivot_table("of_copy", ["gpu", "op", "dtype", "variant"], "N", "min")
+    lines = [
+        [gpu.upper(), f"`{op}`, {dtype}", f"`{variant}`", *cells]
+        for (gpu, op, dtype, variant), *cells in (
+            wide.map(percent, na_action="ignore").fillna("").itertuples(name=None)
+        )
+    ]
+    return table(["GPU", "operation", "kernel", *(f"N = {n}" for n in wide)], lines)
+
+
+def workloads(rows: pd.DataFrame) -> str:
+    """Return a line for each named shape of sweeps/ that has rows, GPU by GPU."""
+    named = single_shape.workloads({}, sorted((ROOT / "sweeps").glob("workloads*.yaml")))
+    return shape_table(rows, sorted(named, key=lambda place: (place[1], place[0])), order(rows))
+
+
+def shape_table(rows: pd.DataFrame, shapes: Iterable[Place], gpus: list[str]) -> str:
+    """Return a line for each shape, GPU by GPU, with the fastest kernel and the next one.
+
+    A kernel that does not rank is named if it is faster than the next one.
+    """
+    ranks = ranking.rank_variants(rows)
+    unranked = ranks[ranks["rank"].isna() & ranks["time_us"].notna() & ~frame.is_baseline(ranks)]
+    sizes = pd.concat([ranking.over_sweeps(ranks), unranked], ignore_index=True)
+    parts, lines, flags = dict(iter(sizes.groupby(["gpu", "op", "dtype", "M", "N"]))), [], []
+    for name, *place in shapes:
+        for gpu in gpus:
+            part = parts.get((gpu, *place))
+            if part is not None:
+                op, dtype, m, n = place
+                shape = f"{name}{', ' * bool(name)}{op}, {m}x{n}, {dtype}"
+                lines.append([shape, gpu.upper(), *_race(part)])
+                flags += [*part["flags"]]
+    return f"{table(SHAPE_HEADS, lines, 'shapes')}\n\n{'; '.join(frame.legend(flags))}."
+
+
+def _race(part: pd.DataFrame) -> list[str]:
+    """Return torch's time, the fastest kernel with its time, and the next one, of one size."""
+    part = part.sort_values("rank").drop_duplicates("variant")
+    first, rivals = part.iloc[0], part.iloc[1:].sort_values("speedup", ascending=False)
+    named = "`" + part["variant"] + "`" + part["flags"].map(frame.mark)
+    best = named[part["in_best_set"] == True].tolist()  # noqa: E712  NaN: has no rank
+    rivals = rivals[~frame.is_baseline(rivals)]
+    ranked_before = rivals["rank"].notna().cumsum().shift(fill_value=0)
+    following = [
+        f"{'' if row['rank'] > 0 else 'unranked: '}{named[index]}, "
+        f"{number(first['speedup'] / row['speedup'], 3)}"
+        for index, row in rivals[ranked_before == 0].iterrows()
+    ]
+    return [
+        f"{number(first['torch_us'], 3)} µs",
+        best_set(best or [named.iloc[0]]),
+        f"{number(first['time_us'], 3)} µs",
+        number(first["speedup"], 3),
+        percent(frame.of_limit(part).iloc[0]),
+        "; ".join(following) or "none",
+    ]
+
+
+BLOCKS = {
     "gpus": gpus,
+    "summary": summary,
+    "goals": goal_table,
+    "logits": lambda rows: goal_table(rows, OURS_OF_LOGITS),
+    "rivals": goals.rivals,
+    "carries": carries,
+    "claims": claim_list,
+    "peers": peers,
+    "workloads": workloads,
+    "backward": backward,
     "special_rows": special_rows.tables,
 }
 
