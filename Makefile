@@ -94,7 +94,7 @@ $(VENV)/.ready: requirements.txt $(VENV)/.reports
 	$(VENV)/bin/python3 $(INSTALL) -r requirements.txt
 	touch $@
 
-$(VENV)/.reports: requirements-report.txt Makefile
+$(VENV)/.reports: requirements.txt Makefile
 	@case "$$PWD" in *:*) echo "error: the path $$PWD has a colon, which no environment of Python can have;" \
 	  "rename the folder"; exit 1;; esac
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -103,5 +103,5 @@ $(VENV)/.reports: requirements-report.txt Makefile
 	  { echo "error: $(PYTHON) cannot create environments; on Debian or Ubuntu: sudo apt install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python3 $(INSTALL) $(NEWER_PIP)
-	$(VENV)/bin/python3 $(INSTALL) -r requirements-report.txt
+	$(VENV)/bin/python3 $(INSTALL) --constraint requirements.txt --group analysis --group workflow
 	touch $@

@@ -1,9 +1,9 @@
 """`make lock`: write the lock and the conda environments from the installed packages.
 
 pyproject.toml names the direct dependencies. This module pins them, and all that they need, at the
-installed versions: in requirements.txt, those of `make report` alone in requirements-report.txt,
-and for the jobs in environment.yml and workflow/envs/analysis.yml. Conda takes pip's pins from the
-file itself: `-r` inside it would break, because Snakemake copies the file elsewhere.
+installed versions: in requirements.txt, and for the jobs in environment.yml and
+workflow/envs/analysis.yml. Conda takes pip's pins from the file itself: `-r` inside it would break,
+because Snakemake copies the file elsewhere.
 """
 
 import importlib.metadata
@@ -17,8 +17,6 @@ from kernels.terminal import replace_missing_characters
 from measure import ROOT
 
 CONDA_PYTHON = "3.12"
-# The groups that `make report` needs.
-REPORT = ("analysis", "workflow")
 # Groups that a run does not need: pinned in pyproject.toml, not in the lock.
 OPTIONAL = {"peers", "flaggems", "trl", "flashinfer"}
 
@@ -31,9 +29,6 @@ CONDA = {
 LOCK_HEAD = """\
 # Every package of the project, pinned; made by `make lock` from pyproject.toml.
 # torch brings its CUDA packages itself, each pinned by torch: on Linux with pip, the CUDA build.
-"""
-REPORT_HEAD = """\
-# What a report of recorded rows needs, a part of requirements.txt; made by `make lock`.
 """
 CONDA_HEAD = """\
 # The environment of the {purpose}
@@ -83,11 +78,7 @@ def files() -> dict[Path, str]:
     """Return the content of each generated file."""
     group = groups()
     everything = closure([r for name in group.keys() - OPTIONAL for r in group[name]])
-    report = closure([r for name in REPORT for r in group[name]])
-    texts = {
-        ROOT / "requirements.txt": LOCK_HEAD + _lines(everything),
-        ROOT / "requirements-report.txt": REPORT_HEAD + _lines(report),
-    }
+    texts = {ROOT / "requirements.txt": LOCK_HEAD + _lines(everything)}
     for name, (path, purpose) in CONDA.items():
         head = CONDA_HEAD.format(purpose=purpose, python=CONDA_PYTHON)
         texts[ROOT / path] = head + _lines(closure(group[name]), indent="      - ")

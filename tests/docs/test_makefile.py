@@ -12,7 +12,6 @@ from tests.workflow.runner import configure, environment, read_csv
 from tools import pins
 
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-LOCKS = ("requirements-report.txt", "requirements.txt")
 ODD = 'a $HOME "b" it\'s #c {d} e\\f'  # all that a shell, make or a format string may take
 
 
@@ -20,8 +19,7 @@ def make(folder: Path, *words: str) -> subprocess.CompletedProcess:
     """Run make in a folder with the Makefile alone."""
     folder.mkdir()
     shutil.copy(ROOT / "Makefile", folder)
-    for name in LOCKS:
-        (folder / name).touch()
+    (folder / "requirements.txt").touch()
     return subprocess.run(
         ["make", *words],
         cwd=folder,
@@ -56,7 +54,8 @@ def test_a_report_installs_its_own_packages_alone_and_a_run_adds_to_them(tmp_pat
     words = ["INSTALL=-c 'import sys; print(*sys.argv[1:])'", "NEWER_PIP=pip"]
     folder = tmp_path / "project"
     done = make(folder, "--silent", *words, ".venv/.reports")
-    assert done.stdout.splitlines() == ["pip", "-r requirements-report.txt"], done.stderr
+    groups = "--constraint requirements.txt --group analysis --group workflow"
+    assert done.stdout.splitlines() == ["pip", groups], done.stderr
     said = run("make", "--silent", *words, ".venv/.ready", cwd=folder, env=environment())
     assert said.splitlines() == ["-r requirements.txt"]
 
@@ -67,7 +66,7 @@ def test_peers_are_installed_with_the_pip_of_the_environment_and_then_listed(tmp
     (tmp_path / "tools").mkdir()
     (tmp_path / "tools/__init__.py").touch()
     (tmp_path / "tools/peers.py").write_text("print('which run')\n", encoding="utf-8")
-    for name in ("Makefile", *LOCKS):
+    for name in ("Makefile", "requirements.txt"):
         shutil.copy(ROOT / name, tmp_path)
     for name in INSTALLED:
         (tmp_path / ".venv" / name).touch()
