@@ -3,41 +3,25 @@
 Each is loaded and called in another process, on a small matrix, as a point is measured.
 """
 
-import signal
 import sys
 import tempfile
 from pathlib import Path
 
 import kernels
-from analysis import InputError
 from analysis.report import shape_ranking
 from kernels.terminal import replace_missing_characters
 from measure.device import gpus
-from measure.errors import PointError
 from measure.point import MIN_BLOCKS, Point
-from tools.shape import measure
+from tools.shape import exit_code, measure
 
 M, N = 64, 1024  # every peer takes this matrix
 
 
-def main() -> int:
-    """Print a line for each peer; return the exit code.
+def list_peers() -> int:
+    """Print a line for each peer; return 0, because a peer that cannot run is no error.
 
-    It is 0, because a peer that cannot run is no error; 2, after one line that says why, if no
-    kernel can be listed or no GPU found; 130 after Ctrl-C.
+    Raises KernelFileError, PointError and InputError.
     """
-    try:
-        list_peers()
-    except (kernels.KernelFileError, PointError, InputError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
-    return 0
-
-
-def list_peers() -> None:
-    """Print a line for each peer. Raises KernelFileError, PointError and InputError."""
     gpu = gpus.resolve(gpus.AUTO)
     names = [name for name in kernels.names() if kernels.family(name) == kernels.PEERS]
     faults, rows = {}, []
@@ -54,8 +38,9 @@ def list_peers() -> None:
     print(shape_ranking.checked(table, faults))
     running = table.loc[table["status"] == "ok", "variant"].tolist()
     print(f"{len(running)} of {len(names)} run here: {', '.join(running) or 'none'}")
+    return 0
 
 
 if __name__ == "__main__":
     replace_missing_characters()
-    sys.exit(main())
+    sys.exit(exit_code(list_peers))

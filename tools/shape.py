@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import yaml
@@ -31,6 +31,7 @@ from measure.errors import PointError
 from measure.point import MIN_BLOCKS, Point
 from measure.process import profile
 from measure.process.fork_client import with_project
+from measure.process.profile import ProfileError
 from measure.row import IDENTITY
 from measure.status import Status
 from planning import machine, points, single_shape, validate
@@ -61,24 +62,30 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; return the exit code."""
-    options = parser().parse_args(arguments)
+    return exit_code(answer_and_profile, parser().parse_args(arguments))
+
+
+def exit_code(work: Callable[..., int], *arguments: object) -> int:
+    """Return what `work` returns; after one line of why, 2 for bad input and 130 for Ctrl-C."""
     try:
-        asked = question(options)
-        if options.profile:
-            profile.require_profiler(asked, Path(options.profile))  # before time is spent
-        code = answered(asked, bool(options.kernel))
-        if options.profile:
-            print(f"profile: {profile.write_profile(asked, Path(options.profile))}")
-        return code
-    except (
-        *(PointError, kernels.KernelFileError, WorkflowError, InputError),
-        profile.ProfileError,
-    ) as error:
+        return work(*arguments)
+    except (PointError, kernels.KernelFileError, WorkflowError, InputError, ProfileError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted; measured rows are kept: rerun the command to continue", file=sys.stderr)
+        print("interrupted: rerun the command to continue", file=sys.stderr)
         return 128 + signal.SIGINT
+
+
+def answer_and_profile(options: argparse.Namespace) -> int:
+    """Rank all at the shape, and profile the kernel if asked to; return the exit code."""
+    asked = question(options)
+    if options.profile:
+        profile.require_profiler(asked, Path(options.profile))  # before time is spent
+    code = answered(asked, bool(options.kernel))
+    if options.profile:
+        print(f"profile: {profile.write_profile(asked, Path(options.profile))}")
+    return code
 
 
 def answered(asked: Point, has_kernel: bool) -> int:

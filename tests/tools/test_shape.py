@@ -115,7 +115,7 @@ def test_the_kernel_is_profiled_after_the_answer(monkeypatch, capsys):
 
 def test_peers_are_listed_with_why_they_do_not_run(monkeypatch, capsys):
     monkeypatch.setattr(peers, "measure", lambda point, row: f"no {point.variant}")
-    assert peers.main() == 0
+    assert peers.list_peers() == 0
     *lines, last = capsys.readouterr().out.splitlines()
     named = [line.split()[0] for line in lines]
     assert named == [name for name in kernels.names() if name.startswith("peer_")]
@@ -128,7 +128,7 @@ def test_peers_are_not_listed_beside_a_kernel_file_of_a_bad_name(monkeypatch, ca
         raise kernels.KernelFileError("my__kernel.py: rename the file")
 
     monkeypatch.setattr(kernels, "names", names)
-    assert peers.main() == 2
+    assert shape.exit_code(peers.list_peers) == 2
     assert capsys.readouterr().err == "error: my__kernel.py: rename the file\n"
 
 
@@ -136,7 +136,7 @@ def test_after_ctrl_c_there_is_no_traceback_and_shape_says_how_to_continue(monke
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    for tool, words in ((shape, [["--M=4", "--N=8"]]), (peers, [])):
+    for tool, work in ((shape, lambda: shape.main(["--M=4", "--N=8"])), (peers, peers.list_peers)):
         monkeypatch.setattr(tool, "measure", interrupt)
-        assert tool.main(*words) == 130
-    assert "rows are kept: rerun the command to continue\n" in capsys.readouterr().err
+        assert shape.exit_code(work) == 130
+    assert "interrupted: rerun the command to continue" in capsys.readouterr().err
