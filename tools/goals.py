@@ -93,20 +93,18 @@ def _judged(values: pd.Series, goal: Goal) -> pd.DataFrame:
     return pd.DataFrame({"value": values, "met": met})
 
 
-def leads(sizes: pd.DataFrame, rival: str, kernel: str = OURS) -> pd.Series:
-    """Return size -> how many times as fast as one rival a kernel is; see `ranking.leads`."""
-    pair = sizes[sizes["variant"].isin((kernel, rival))]
+def leads(sizes: pd.DataFrame, rival: str) -> pd.Series:
+    """Return size -> how many times as fast as one rival `frontier` is; see `ranking.leads`."""
     if rival == TORCH:  # timed beside every variant, it needs no row
-        return pair[pair["variant"] == kernel].set_index(SIZE)["speedup"]
-    return ranking.leads(pair, kernel, torch=False)["lead"]
+        return sizes[sizes["variant"] == OURS].set_index(SIZE)["speedup"]
+    pair = sizes[sizes["variant"].isin((OURS, rival))]
+    return ranking.leads(pair, OURS, torch=False)["lead"]
 
 
 def over_peers(sizes: pd.DataFrame) -> dict[str, pd.Series]:
     """Return the kernels of other projects that `frontier` has raced, with its `leads`."""
-    peers = sorted(
-        {name for name in sizes["variant"] if name.startswith("peer_")}, key=palette.order
-    )
-    races = {peer: leads(sizes, peer) for peer in peers}
+    peers = {name for name in sizes["variant"] if name.startswith("peer_")}
+    races = {peer: leads(sizes, peer) for peer in sorted(peers, key=palette.order)}
     return {peer: lead for peer, lead in races.items() if len(lead)}
 
 

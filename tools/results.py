@@ -57,6 +57,9 @@ def gpus(rows: pd.DataFrame) -> str:
         fewer = replicates[replicates < replicates.max()].items()
         fewest = (f"`{sweep}` {count}" for sweep, count in fewer)
         aa = spread.aa_controls(ok).groupby("op")["excludes"].agg(["mean", "size"])
+        shares = (f"`{op}` {percent(share, 1)} of {size}" for op, share, size in aa.itertuples())
+        differs = ", ".join(shares)
+        restless = ok["flags"].str.contains("throttled|_drift")
         return {
             "rows": f"{len(part)} ({counts(part['status'])})",
             "boards": ok["gpu_uuid"].nunique(),
@@ -65,12 +68,8 @@ def gpus(rows: pd.DataFrame) -> str:
             "replicates": ", ".join([str(replicates.max()), *fewest]),
             "incomplete sweeps": ", ".join(incomplete(part)) or "none",
             "rows of older code": percent((part["stale"] == "true").mean(), 1),
-            "rows with throttling or clock drift": percent(
-                ok["flags"].str.contains("throttled|_drift").mean(), 1
-            ),
-            "processes in which torch differs significantly from itself (5 % is chance)": ", ".join(
-                f"`{op}` {percent(share, 1)} of {size}" for op, share, size in aa.itertuples()
-            ),
+            "rows with throttling or clock drift": percent(restless.mean(), 1),
+            "processes in which torch differs significantly from itself (5 % is chance)": differs,
         }
 
     return by_gpu(rows, facts)

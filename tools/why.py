@@ -137,9 +137,8 @@ def steps(variant: str, marks: dict[int, str], reason: str) -> Figure:
     sns.lineplot(x=share.index, y=100 * share, color=colour, marker="o", ms=3)
     for n, text in marks.items():
         axes.axvline(n, color="0.75", linewidth=0.8)
-        axes.text(
-            n, 0.03, f"{text} ", ha="right", color=style.GREY, transform=axes.get_xaxis_transform()
-        )
+        at_bottom = {"transform": axes.get_xaxis_transform(), "color": style.GREY}
+        axes.text(n, 0.03, f"{text} ", ha="right", **at_bottom)
     axes.margins(y=0.15)
     axes.set(xlim=(0, 1.02 * share.index.max()), xlabel="N", ylabel=COPY)
     before, after = (percent(share[n]) for n in (2048, 2176))
@@ -160,7 +159,7 @@ def l2() -> Figure:
     axes.set(xlabel="MiB of the rows in flight, in and out; dotted: a row is one tile")
     axes.set(ylabel="time without / with the trick", ylim=(0.9, 1.25))
     best = number(gains["gain"].max(), 3)
-    title = f"Once the rows in flight exceed L2, walking backwards gains up to {best} times"
+    title = f"Once the rows in flight exceed L2, walking backwards is up to {best} times as fast"
     return finished(figure, title, "M = 1024", [*TILES])
 
 
@@ -220,10 +219,8 @@ def finished(
 FIGURES = {
     "bytes_moved": bytes_moved,
     "spills": spills,
-    "sawtooth": functools.partial(
-        steps, "triton_row", POWERS_OF_TWO, "its block is padded to 4096"
-    ),
-    "torch": functools.partial(steps, "torch_softmax", TORCH_KERNELS, "another kernel begins"),
+    "sawtooth": lambda: steps("triton_row", POWERS_OF_TWO, "its block is padded to 4096"),
+    "torch": lambda: steps("torch_softmax", TORCH_KERNELS, "another kernel begins"),
     "clusters": clusters,
     "l2": l2,
     "launch": launch,
