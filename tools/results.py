@@ -11,7 +11,7 @@ import pandas as pd
 from analysis import claims, frame, merge, palette, published, ranking
 from analysis.claims.reproduction import NO_DATA, OPEN, VERDICTS
 from analysis.markdown import best_set, counted, counts, number, percent, table, with_interval
-from analysis.report import claim_lines, special_rows
+from analysis.report import special_rows
 from analysis.schema import MARKS, MATRIX, OTHER_BOARD
 from analysis.stats import eager, spread
 from measure import ROOT
@@ -119,14 +119,20 @@ def summary(rows: pd.DataFrame) -> str:
 
 
 def claim_list(rows: pd.DataFrame) -> str:
-    """Return each claim with its verdict in float32 on every GPU, the verdict first."""
-    judged, unjudged = claim_lines.lines(checked_claims(rows), order(rows))
-    lines = [
-        f"**{line.verdict}**: “{line.statement}” ({line.claim}), by the {line.quantity}. "
-        f"{line.why}. [Explanation](explanation/why_kernels_differ.md#{line.explained})"
-        for line in judged
-    ]
-    return bullets([*lines, *(f"No rows: {claim}." for claim in unjudged)])
+    """Return each claim with its verdict in float32 on every GPU, and the first one's reason."""
+    checked, gpus, lines = checked_claims(rows), order(rows), []
+    for (claim, statement, quantity), part in checked.groupby(
+        ["claim", "statement", "quantity"], sort=False
+    ):
+        by_gpu = part.drop_duplicates("gpu").set_index("gpu").reindex(gpus).dropna(subset="verdict")
+        verdicts = (f"{verdict} on {gpu.upper()}" for gpu, verdict in by_gpu["verdict"].items())
+        why, explained = by_gpu[["why", "explained"]].iloc[0]
+        lines.append(
+            f"**{', '.join(verdicts)}**: “{statement}” ({claim}), by the {quantity}. "
+            f"{why[:1].upper()}{why[1:]}. "
+            f"[Explanation](explanation/why_kernels_differ.md#{explained})"
+        )
+    return bullets(lines)
 
 
 def carries(rows: pd.DataFrame) -> str:

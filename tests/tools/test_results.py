@@ -99,7 +99,7 @@ def test_a_claim_has_its_verdict_on_every_gpu():
     (line,) = (
         line for line in results.claim_list(pd.concat(parts)).splitlines() if "(S2-b)" in line
     )
-    verdicts = "**partly on h100 float32; not reproduced on h200 float32**"
+    verdicts = "**partly on H100, not reproduced on H200**"
     assert line.startswith(f"- {verdicts}: “torch is ahead")
     assert "measured +25 %, published +8.33 %" in line
     assert line.endswith("[Explanation](explanation/why_kernels_differ.md#small-matrices)")
