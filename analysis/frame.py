@@ -102,12 +102,6 @@ def distinct(values: pd.Series) -> list[str]:
     return sorted(set(values) - {""})
 
 
-def newest_code(rows: pd.DataFrame) -> list[str]:
-    """Return the GPUs, the one with the smallest share of rows by older code first."""
-    older = (rows["stale"] == "true").groupby(rows["gpu"]).mean()
-    return sorted(dict.fromkeys(rows["gpu"]), key=older.get)
-
-
 def days(rows: pd.DataFrame) -> str:
     """Return the first and the last day of rows: `2026-11-22 to 2026-11-23`, or the only one."""
     dates = distinct(rows["started_at"].str[:10])

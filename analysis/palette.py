@@ -42,6 +42,8 @@ _FAMILIES = (
     ("#5695d9", "peer_flashinfer X"),
     ("#8062dd", "peer_tileops P"),
     ("#bc3bdc", "peer_trl X"),
+    (INDIGO, "cuda_backward X"),
+    (SKY, "triton_backward ^"),
 )
 KNOWN = {
     name: Style(colour, marker)

@@ -87,6 +87,8 @@ def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
         "eager_us": rows["torch_eager_us"],
         "speedup": 1.0,
         "eager_speedup": 1.0,
+        "eager_speedup_low": 1.0,
+        "eager_speedup_high": 1.0,
     }
     values |= {name: rows[name] * scale for name in ("throughput_gbps", "of_copy", "of_meet")}
     values |= dict.fromkeys(UNKNOWN, float("nan")) | {"in_best_set": False, "competitors": 0}

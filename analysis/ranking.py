@@ -130,8 +130,8 @@ def _contest(places: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     places["no_winner"] = np.where(raced, "", alone)
     tried = table[is_ranked(table, any_board=True) | ~table["status"].isin(UNTRIED)]
     for key, part in places[raced & places["in_best_set"]].groupby(CONTEST):
-        wins = part["variant"].value_counts()
-        favourites = sorted(wins.index[wins == wins.max()], key=palette.order)
+        counts = wins(part)
+        favourites = counts.index[counts == counts.max()]
         inside = (places[CONTEST] == list(key)).all(axis=1)
         tried_at = tried.loc[tried["variant"].isin(favourites), SIZE]
         present = pd.MultiIndex.from_frame(places[SIZE]).isin(pd.MultiIndex.from_frame(tried_at))
@@ -155,6 +155,34 @@ def over_sweeps(table: pd.DataFrame) -> pd.DataFrame:
         merged[f"{prefix}speedup_high"] = groups[f"{prefix}speedup_high"].max()
     words = rows.groupby([*SIZE, "variant"], sort=False)[["sweep", "flags"]].agg(different_words)
     return merged.assign(**words).reset_index()
+
+
+def winners(sizes: pd.DataFrame) -> pd.DataFrame:
+    """Return the line of the fastest variant at each SIZE, with `best`: the best set, it first.
+
+    `best` is empty where `no_winner` says why there is none. `sizes`: of `over_sweeps`.
+    """
+    ordered = sizes.sort_values("rank", kind="stable")
+    best = ordered[ordered["in_best_set"]].groupby(SIZE)["variant"].agg(list)
+    first = ordered.drop_duplicates(SIZE).sort_index()
+    return first.assign(best=[best.get(size, []) for size in first[SIZE].itertuples(index=False)])
+
+
+def wins(rows: pd.DataFrame) -> pd.Series:
+    """Return how many of the rows each variant has, the one with the most first."""
+    counts = rows["variant"].value_counts()
+    return counts.reindex(palette.most_first(counts))
+
+
+def is_near_best(rows: pd.DataFrame) -> pd.Series:
+    """Return which rows are within stats.TIE of the fastest of the same matrix among `rows`.
+
+    A figure of one sweep asks for it, because the best set is that of all sweeps. Speeds are over
+    torch; a published table without torch has times alone.
+    """
+    speed = rows["speedup"].fillna(1 / rows["time_us"])
+    fastest = speed.groupby([rows[name] for name in SWEEP_MATRIX]).transform("max")
+    return speed >= fastest / (1 + stats.TIE)
 
 
 def contestant(variant: str) -> str:

@@ -17,7 +17,7 @@ DRAWN, SHOWN = ROOT / "results/recorded/figures", ROOT / "docs/figures"
 SHOWN_FIGURES = {
     "all/hero": "The share of a copy's speed: torch, `frontier` and its rivals.",
     "all/softmax_grid": (
-        "The speed of the usual winner over its best rival, by M and N; the lowest of a cell."
+        "The usual winner at sizes of alike M and N, and its lead over the next kernel."
     ),
     "h200/random_profile": (
         "The share of random shapes at which each kernel is within a given slowdown of the fastest."

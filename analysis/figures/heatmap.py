@@ -1,4 +1,6 @@
-"""Heat maps: the speed over torch, the lead over the best rival, changes between two runs."""
+"""Heat maps: the speed over torch, who wins where, changes between two runs."""
+
+import itertools
 
 import numpy as np
 import pandas as pd
@@ -6,12 +8,13 @@ import seaborn as sns
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
-from analysis import compare, palette, ranking
-from analysis.figures import findings, style
-from analysis.frame import is_baseline, is_ranked, mark, newest_code
+from analysis import compare, grid, palette, ranking
+from analysis.figures import findings, labels, style
+from analysis.frame import is_baseline, is_ranked, mark
 from analysis.panels import Selection, rule_of_m
-from analysis.schema import ITEMSIZE, SIZE
+from analysis.schema import ITEMSIZE
 
 # Slower than the other is red, equal is sand, faster is blue; a cell without a time is white.
 COLOURS = sns.blend_palette(["#a50026", "#f08a62", "#eadfb4", "#74add1", "#23408f"], as_cmap=True)
@@ -24,7 +27,7 @@ WIDE, NARROW = 4.0, 1.5  # ratios at the ends of the colours
 WORDS = {"unsupported": "unsup.", "unavailable": "unavail.", "interpreted": "interp."}
 WORDS |= {"incorrect": "wrong", "out_of_memory": "memory", "compile_error": "compile"}
 SIGNS = {compare.SLOWER: "▼", compare.FASTER: "▲", compare.UNCLEAR: "?"}
-BIN = 2  # doublings of M and of N that share a cell of the grid
+ALONE = "#c0c0c0"  # colour of a cell without a winner
 
 
 def draw_speedup(selection: Selection) -> Figure:
@@ -43,8 +46,7 @@ def draw_speedup(selection: Selection) -> Figure:
     table["text"] = table["value"].map(_number) + signs
     table["text"] = table["text"].where(ranked, why.replace(WORDS))
     table["line"] = _line_names(table, ["op", "distribution"])
-    fastest = table.groupby(["op", "distribution", "M", "N"])["value"].transform("max")
-    table["bold"] = table["value"] >= fastest / findings.NEAR
+    table["bold"] = ranking.is_near_best(table[ranked]).reindex(table.index, fill_value=False)
     finding = findings.winner(table[ranked]) if ranked.any() else "No kernel has a time"
     about = "Speed over torch; bold: within 1 % of the fastest; grey: no time; white: not measured"
     values = table.loc[~is_baseline(table), "value"]
@@ -70,55 +72,53 @@ def draw_changes(changes: pd.DataFrame) -> Figure:
 
 
 def draw_grid(selection: Selection) -> Figure:
-    """Draw the lead of the usual winner over its best rival, by M and N, of one operation.
+    """Draw who wins where, and by how much: the cells of `grid.grids` of one operation.
 
-    Sizes within BIN doublings share a cell, which has the least of their leads. A hatched cell has
-    no winner, because no rival besides torch was timed, or not the usual winner of its GPU. A white
-    cell was not measured.
+    A colour is a kernel, and a number its lead over the next one, torch included.
     """
-    sizes = ranking.over_sweeps(selection.own) if len(selection.own) else selection.own
-    if sizes.empty:
-        return style.nothing(selection, "Lead over the best rival")
-    wins = sizes.loc[(sizes["rank"] == 1) & ~is_baseline(sizes), "variant"].value_counts()
-    if wins.empty:
-        return style.nothing(selection, "Lead over torch", "no kernel beats it at any size")
-    variant = palette.most_first(wins)[0]
-    raced = ranking.leads(sizes[sizes["no_winner"] == ""], variant)
-    leads = sizes.loc[sizes["variant"] == variant, SIZE].merge(raced, how="left", on=SIZE)
-    titles = style.gpu_titles(sizes)
-    gpus = [gpu for gpu in newest_code(sizes) if gpu in set(leads["gpu"])]
-    dtypes = [name for name in ITEMSIZE if name in set(leads["dtype"])]
-    for name in ("M", "N"):
-        leads[name] = BIN * (np.log2(leads[name]) // BIN).astype(int)
-    lines, columns = (range(leads[name].min(), leads[name].max() + 1, BIN) for name in ("M", "N"))
-    figure, grid = plt.subplots(
+    sizes = ranking.over_sweeps(selection.own)
+    raced = sizes[sizes["no_winner"] == ""]
+    if raced.empty:
+        return style.nothing(selection, "Who wins where", "no two kernels were timed at one size")
+    tables, titles, op = grid.grids(sizes), style.gpu_titles(sizes), sizes["op"].iloc[0]
+    cells = pd.concat([table.stack() for table in tables.values()])
+    cells = cells[cells != ""]
+    winners = pd.Series([cell.kernel for cell in cells if cell.kernel])
+    kernels = [*palette.most_first(winners.value_counts()), ""]  # "": no rival was timed
+    colours = [selection.styles[name].colour if name else ALONE for name in kernels]
+    ms, ns = (sorted(set(cells.index.get_level_values(level))) for level in (0, 1))
+    gpus = sorted({gpu for gpu, *_ in tables})
+    dtypes = [name for name in ITEMSIZE if name in {dtype for *_, dtype in tables}]
+    figure, panels = plt.subplots(
         len(gpus), len(dtypes), sharex=True, sharey=True, squeeze=False, figsize=(style.WIDTH, 5)
     )
-    for axes, (gpu, dtype) in zip(grid.flat, [(g, d) for g in gpus for d in dtypes], strict=True):
-        part = leads[(leads["gpu"] == gpu) & (leads["dtype"] == dtype)]
-        cells = part.pivot_table("lead", "M", "N", aggfunc="min").reindex(lines, columns=columns)
-        timed = (
-            part.assign(timed=1.0).pivot_table("timed", "M", "N").reindex(lines, columns=columns)
-        )
-        _heat(axes, cells, NARROW, cells.map(_number))
-        _hatch(axes, timed.notna() & cells.isna())
+    for axes, (gpu, dtype) in zip(panels.flat, itertools.product(gpus, dtypes), strict=True):
+        table = tables.get((gpu, op, dtype), pd.DataFrame()).reindex(ms, columns=ns).fillna("")
+        codes = table.map(lambda cell: kernels.index(cell.kernel) if cell else np.nan)
+        leads = table.map(lambda cell: cell and (cell.lead or "-"))
+        look = {"cmap": colours, "vmin": 0, "vmax": len(kernels) - 1, "annot_kws": {"size": 6}}
+        sns.heatmap(codes, ax=axes, annot=leads, fmt="", cbar=False, linewidths=0.4, **look)
+        axes.grid(False)
         axes.set(title=f"{titles[gpu]}, {dtype}", xlabel="N (columns) from", ylabel="M (rows) from")
-        axes.set_xticks(np.arange(len(columns)) + 0.5, [style.size_label(2**n) for n in columns])
-        axes.set_yticks(np.arange(len(lines)) + 0.5, [style.size_label(2**m) for m in lines])
+        axes.set_xticks(np.arange(len(ns)) + 0.5, map(style.size_label, ns))
+        axes.set_yticks(np.arange(len(ms)) + 0.5, map(style.size_label, ms))
         axes.tick_params(rotation=0)
         axes.label_outer()
-    grid[0, 0].invert_yaxis()
-    for band in grid:
-        _colour_bar(band[-1], NARROW)
-    finding = findings.lead(raced, variant)
+    panels[0, 0].invert_yaxis()
+    keys = [Patch(color=colour) for colour in colours]
+    names = [*kernels[:-1], "no rival"]
+    place = {"loc": "upper left", "bbox_to_anchor": (1, 1.1), "frameon": False}
+    panels[0, -1].legend(keys, names, fontsize=style.TEXT, handlelength=1, **place)
     about = (
-        f"Lowest speed-up of {variant} over its best rival, torch included, in each cell; "
-        "a tie: not significantly more than 1 % slower; hatched: no winner, for lack of a rival; "
-        "white: not measured"
+        "The usual winner at the sizes of a cell, and its lead over the next kernel, torch "
+        "included; white: not measured"
     )
     facts = style.facts(selection._replace(rows=selection.own))
-    height = len(gpus) * 0.19 * len(lines) + 0.4 * (len(gpus) - 1)
-    return style.finish(figure, height, finding, about, facts, (0.6, 0.6), (0.15, 0.45))
+    height = max(0.8, len(gpus) * 0.19 * len(ms) + 0.4 * (len(gpus) - 1))
+    margins = (0.6, labels.width(names))
+    return style.finish(
+        figure, height, findings.usual_winner(raced), about, facts, margins, (0.15, 0.45)
+    )
 
 
 def _line_names(table: pd.DataFrame, columns: list[str]) -> pd.Series:
@@ -202,11 +202,3 @@ def _colour_bar(axes: Axes, widest: float) -> None:
     bar = axes.figure.colorbar(axes.collections[0], cax=place, extend="both")
     bar.set_ticks(np.log(ticks), labels=[f"{tick:.2g}x" for tick in ticks])
     bar.outline.set_visible(False)
-
-
-def _hatch(axes: Axes, cells: pd.DataFrame) -> None:
-    """Hatch the cells that are true."""
-    for line, column in zip(*np.nonzero(cells.to_numpy()), strict=True):
-        axes.add_patch(
-            plt.Rectangle((column, line), 1, 1, fc="0.95", ec="0.55", hatch="/////", lw=0)
-        )

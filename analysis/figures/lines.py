@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import Formatter, FuncFormatter, PercentFormatter
 
-from analysis import palette
+from analysis import palette, ranking
 from analysis.figures import facets, findings, style
 from analysis.frame import distinct, is_baseline, is_ranked
 from analysis.panels import Selection, by_rule
@@ -72,18 +72,15 @@ def draw_over_n(selection: Selection, value: str) -> Figure:
 def draw_hero(selection: Selection) -> Figure:
     """Draw the share of a copy's speed over N of HERO: a row of panels per dtype, a column per GPU.
 
-    The rows are those of the M with the most of these variants, then on the most GPUs, then with
-    the most sizes of the variant that has the fewest. A point of several sweeps is their median.
+    The rows are those of the M with the most of these variants, then with the most sizes of the
+    variant that has the fewest. A point of several sweeps is their median.
     """
     rows = selection.own[selection.own[list(HERO)].isin(HERO).all(axis=1)]
     timed = rows[is_ranked(rows, any_board=True)]
     if timed.empty:
         return style.nothing(selection, "Share of a copy's speed")
-    by_m = timed.groupby("M")
-    counts = by_m.agg({"variant": "nunique", "gpu": "nunique"})
-    sizes = timed.groupby(["M", "variant"])["N"].nunique().groupby("M")
-    counts = counts.assign(fewest=sizes.min(), all=by_m["N"].nunique())
-    m = counts.sort_values([*counts], kind="stable").index[-1]
+    sizes = timed.groupby(["M", "variant"])["N"].nunique().unstack()
+    m = sizes.agg(["count", "min"], axis=1).sort_values(["count", "min"]).index[-1]
     rows, timed = (part[part["M"] == m] for part in (rows, timed))
     groups = timed.groupby(["gpu", "dtype", "variant", "N"])
     merged = groups.first().assign(**groups[["of_copy", *ENDS]].median()).reset_index()
@@ -162,15 +159,15 @@ def labelled(rows: pd.DataFrame, selection: Selection) -> list[str]:
     """Return the variants that are named: torch, those of all panels, and frequent winners."""
     panels = rows.groupby("variant")["panel"].nunique()
     torch = [name for name in distinct(rows["baseline"]) if name in panels]
-    wins = selection.rows.loc[selection.rows["in_best_set"], "variant"].value_counts()
-    everywhere = panels == rows["panel"].nunique()
-    often = palette.most_first({name: wins.get(name, 0) for name in set(panels.index) - set(torch)})
-    names = sorted(often, key=everywhere.get, reverse=True)
+    wins = ranking.wins(selection.rows[selection.rows["in_best_set"]])
+    wins = wins.reindex(panels.index.difference(torch), fill_value=0)
+    # fewer panels are worth less than any number of wins
+    names = palette.most_first(wins + len(selection.rows) * panels[wins.index])
     return sorted([*torch, *names[: LABELLED - len(torch)]], key=palette.order)
 
 
 def _format(drawn: facets.Facets, formatter: Formatter) -> None:
-    for axes in drawn.axes.values():
+    for axes in drawn.grid.axes.flat:
         axes.yaxis.set(major_formatter=formatter, minor_formatter="")
 
 

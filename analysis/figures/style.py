@@ -140,28 +140,12 @@ def _code(rows: pd.DataFrame) -> str:
     return f"{old} of {len(rows)} points by older code"
 
 
-def gpu_titles(rows: pd.DataFrame) -> dict[str, str]:
-    """Return the title of each GPU, with a mark where only some GPUs have rows of older code.
-
-    Where all have, the small print says it once. GPUs of one name have their short names, too.
-    """
-    own = rows.loc[rows["origin"] != "published", "stale"] == "true"
-    titles = {gpu: gpu_title(part, own.all()) for gpu, part in rows.groupby("gpu")}
-    counts = pd.Series(titles).value_counts()
-    return {
-        gpu: title if counts[title] == 1 else f"{title}, {gpu}" for gpu, title in titles.items()
-    }
-
-
-def gpu_title(rows: pd.DataFrame, all_stale: bool = False) -> str:
-    """Return the title of a GPU's panel; older code is marked, unless it measured all panels."""
-    name = short_name(rows["gpu_name"].iloc[0])
-    if (rows["origin"] == "published").all():
-        return f"{name} (published)"
-    stale = (rows["stale"] == "true").mean()
-    if all_stale or not stale:
-        return name
-    return f"{name} (older code)" if stale == 1 else f"{name} (partly older code)"
+def gpu_titles(rows: pd.DataFrame) -> pd.Series:
+    """Return the title of each GPU; GPUs of one name have their short names, too."""
+    names = rows.groupby("gpu")["gpu_name"].first().map(short_name)
+    is_published = (rows["origin"] == "published").groupby(rows["gpu"]).all()
+    titles = names + is_published.map({True: " (published)", False: ""})
+    return titles.mask(titles.duplicated(keep=False), titles + ", " + titles.index)
 
 
 def short_name(gpu_name: str) -> str:

@@ -6,11 +6,11 @@ from statistics import geometric_mean
 
 import pandas as pd
 
+from analysis import grid, palette, ranking, schema, stats
 from analysis import markdown as md
-from analysis import palette, ranking, schema, stats
-from analysis.frame import days, distinct, legend, newest_code, of_limit
+from analysis.frame import days, distinct, legend, of_limit
 from analysis.published import Published
-from analysis.report import claim_lines, grid, trust, workloads
+from analysis.report import claim_lines, trust, workloads
 from measure.device.gpus import CPU
 
 READING = (
@@ -48,8 +48,8 @@ def build(
     rows = measurements[measurements["gpu"].isin(run["gpu"])]
     sizes = ranking.over_sweeps(ranks)
     names = dict(zip(ranks["gpu"], ranks["gpu_name"], strict=True))
-    of_run = newest_code(shown)
-    gpus = list(dict.fromkeys([*of_run, *newest_code(races)]))
+    of_run = distinct(shown["gpu"])
+    gpus = list(dict.fromkeys([*of_run, *distinct(races["gpu"])]))
     judged, unjudged = claim_lines.lines(claims, of_run)
     ops = distinct((run if measured.any() else shown)["op"])
     return {
@@ -132,11 +132,12 @@ def leaders(raced: pd.DataFrame) -> str:
     total = int((raced["rank"] == 1).sum())
     if not total:
         return "no rival besides torch was timed"
-    counts = raced.loc[raced["in_best_set"], "variant"].value_counts()
-    names = palette.most_first(counts)
+    counts = ranking.wins(raced[raced["in_best_set"]])
     wrong = raced[raced["flags"].str.contains(r"\bedge_cases\b")]["variant"]
     marks = dict.fromkeys(wrong, schema.MARK_OF["edge_cases"])
-    return ", ".join(f"{name}{marks.get(name, '')} {counts[name]}/{total}" for name in names[:2])
+    return ", ".join(
+        f"{name}{marks.get(name, '')} {counts[name]}/{total}" for name in counts.index[:2]
+    )
 
 
 def over_torch(first: pd.DataFrame) -> tuple[str, str]:

@@ -9,10 +9,10 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from analysis import frame, markdown, merge, ranking, row_files
+from analysis import frame, grid, markdown, merge, ranking, row_files
 from analysis.published import Published
 from analysis.recorded import read_command
-from analysis.report import grid, model
+from analysis.report import model
 from analysis.report.claim_lines import document
 from analysis.report.page.payload import payload
 from analysis.report.workloads import Workload
@@ -67,7 +67,7 @@ def write(
         "digest": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "documents": {name: document(path, folder, ROOT) for name, path in DOCUMENTS.items()},
     }
-    content |= {"table": _markdown_table, "as_table": grid.as_table}
+    content |= {"table": _markdown_table, "label": grid.label}
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader([HERE, PAGE]),
         autoescape=jinja2.select_autoescape(["html.j2"]),

@@ -105,25 +105,16 @@ def test_times_of_equal_bytes_stand_on_an_axis_from_zero(chosen):
 def test_seaborn_draws_the_interval_of_each_point(chosen):
     figure = lines.draw_over_n(chosen([beside_torch(N=n) for n in (256, 512, 1024)]), TIME)
     bars = [bar for bar in figure.axes[0].collections if len(bar.get_segments()) == 3]
-    low, high = bars[0].get_segments()[0][:, 1]
-    assert low < 10.0 * 2.0 / 2.1 * 1.001
-    assert high > 10.0 * 2.0 / 1.9 * 0.999
-
-
-def test_a_line_joins_neighbours_that_were_measured(chosen):
-    """Not 1024 and 4096, between which others were measured, nor 4096 and 65536, which are far."""
-    rows = synthetic.sweep_rows([256, 512, 1024, 2048, 4096, 65536], ["torch_softmax"])
-    rows += synthetic.sweep_rows([512, 1024, 4096, 65536], ["triton_row"])
-    (axes,) = lines.draw_over_n(chosen(rows), RATE).axes
-    sizes = [[x for x, _ in curve] for curve in curves(axes, "triton_row")]
-    assert sizes == [[512, 1024], [4096], [65536]]
-    assert [[x for x, _ in curve] for curve in curves(axes, "torch_softmax")][1:] == [[65536]]
+    drawn_bars = [bar.get_segments()[0] for bar in bars if len(bar.get_segments()[0])]
+    ends = [bar[:, 1] for bar in drawn_bars]
+    assert any(low < 9.53 and high > 10.52 for low, high in ends), "10 µs, ± 5 %"
 
 
 def test_more_variants_than_names_are_grey(chosen):
     (axes,) = lines.draw_over_n(chosen(synthetic.sweep_rows()), RATE).axes
     assert len(names(axes) - {"copy"}) == lines.LABELLED < len(synthetic.VARIANTS)
     grey = [line for line in axes.lines if line.get_color() == style.PALE]
+    grey = [line for line in grey if line.get_linestyle() == "-"]
     assert len(grey) == len(synthetic.VARIANTS) - lines.LABELLED
     assert "grey: 3 other kernels" in texts(axes.figure)
 
@@ -146,14 +137,14 @@ def test_few_long_rows_have_a_second_roofline(chosen):
 
 
 @pytest.mark.parametrize("value", [TIME, RATE])
-def test_a_published_table_has_dashed_lines_all_columns_and_the_data_sheet(tables, value):
+def test_a_published_table_has_all_columns_and_the_data_sheet(tables, value):
     figure = lines.draw_over_n(select(ranked([]), tables, "a100", *SET), value)
     (axes,) = figure.axes
     assert names(axes) == {"torch_softmax", *synthetic.TRITON[:5], "data sheet"}
     assert "published by Mizuno-Ai / wu-kan" in texts(figure)
     assert "(published)" in axes.get_title(loc="left")
     (fused,) = drawn(axes, palette.KNOWN["triton_fused"].colour)
-    assert (len(fused.get_xdata()), fused.get_linestyle()) == (10, "--")
+    assert len(fused.get_xdata()) == 10
 
 
 def test_sizes_without_a_rule_for_m_are_dots_over_their_elements(chosen):
@@ -166,27 +157,15 @@ def test_sizes_without_a_rule_for_m_are_dots_over_their_elements(chosen):
     assert {int(x) for x, _ in dots.get_offsets()} == {m * n for m, n in shapes}
 
 
-def test_gpus_stand_side_by_side_with_one_axis_and_mark_older_code(tables):
-    rows = [*synthetic.sweep_rows(), *synthetic.sweep_rows(gpu="h100")]
-    table = ranked(rows)
-    table["stale"] = (table["gpu"] == "h100").map({True: "true", False: "false"})
-    every = select(table, tables)
-    part = every._replace(rows=every.rows.query("sweep == 'online_softmax' and gpu != 'a100'"))
-    figure = lines.draw_over_n(part, RATE)
-    titles = [axes.get_title(loc="left") for axes in figure.axes]
-    assert titles == ["H200", "h100 (older code)"]
-    first, second = (axes.get_ylim() for axes in figure.axes)
-    assert first == second
-    assert first[0] == 0
-    assert title(figure).startswith("triton_persistent is the fastest")
-
-
-def test_two_gpus_of_one_name_have_a_panel_each(tables):
-    rows = [r for gpu in ("h200", "h200_b") for r in synthetic.sweep_rows(gpu=gpu, gpu_name="X")]
+def test_gpus_stand_side_by_side_with_one_axis_and_a_title_each(tables):
+    gpus = {"h100": "X", "h200": "Y", "h200_b": "Y"}
+    rows = [r for gpu, name in gpus.items() for r in synthetic.sweep_rows(gpu=gpu, gpu_name=name)]
     every = select(ranked(rows), tables)
-    part = every._replace(rows=every.rows[every.rows["gpu"] != "a100"].query("table == ''"))
-    titles = [axes.get_title(loc="left") for axes in lines.draw_over_n(part, RATE).axes]
-    assert titles == ["X, h200", "X, h200_b"]
+    figure = lines.draw_over_n(every._replace(rows=every.own), RATE)
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == ["X", "Y, h200", "Y, h200_b"]
+    ((low, _),) = {axes.get_ylim() for axes in figure.axes}
+    assert low == 0
 
 
 def test_the_hero_shows_the_m_with_the_most_of_its_kernels_on_both_gpus(tables):
@@ -226,7 +205,7 @@ def test_the_gain_is_drawn_in_times_and_in_time_and_a_loss_does_not_hide_it(chos
     )
     assert saved.get_ylim() == pytest.approx((-4.0, 8.8))
     assert "triton_row loses up to 7 µs, beyond the axis" in texts(figure)
-    assert title(figure).startswith("triton_row saves up to 8.0 µs of GPU time per call over torch")
+    assert title(figure).startswith("triton_row saves -7.2 µs (1024x1024) to 8.0 µs (1024x512) of")
 
 
 def test_published_stands_beside_measured_with_the_ratios_of_both(tables):

@@ -87,12 +87,6 @@ def test_the_answers_are_about_the_gpus_measured_here(written):
     assert "softmax, float32, on NVIDIA H200" in section(text, "Your shape")
 
 
-def test_a_gpu_that_the_current_code_measured_comes_before_one_of_older_code():
-    ranks = pd.DataFrame({"gpu": ["b", "a", "a", "b"], "stale": ["true", "true", "true", ""]})
-    assert frame.newest_code(ranks) == ["b", "a"]
-    assert frame.newest_code(ranks.assign(stale="")) == ["b", "a"], "not in the order of the rows"
-
-
 def test_a_run_on_a_cpu_is_a_check_and_the_answers_are_the_recorded_ones(written):
     cpu = synthetic.sweep_rows([256], ["torch_softmax", "torch_naive"], gpu="cpu")
     cpu += synthetic.sweep_rows([256], synthetic.TRITON, gpu="cpu", status="interpreted")

@@ -26,7 +26,7 @@ def test_the_link_to_an_answer_says_what_it_did(opened):
 @pytest.mark.parametrize(
     ("address", "fault"),
     [
-        ("#a100x/softmax/float32/4x8", "no GPU “a100x” (choose h200, a100)"),
+        ("#a100x/softmax/float32/4x8", "no GPU “a100x” (choose a100, h200)"),
         ("#h200/softmin/float32/4x8", "no operation “softmin” (choose log_softmax, softmax)"),
         ("#h200/softmax/float23/4x8", "no element type “float23” (choose float32, "),
         ("#h200/softmax/float32/abcx12", "no size “abcx12” (write M x N"),

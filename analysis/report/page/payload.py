@@ -13,6 +13,7 @@ from analysis.frame import distinct, is_baseline, mark, of_limit, outcomes
 from analysis.panels import describe_m, rule_of_m, select, split_by_m
 from analysis.published import Published
 from analysis.schema import FLAGS, MARKS, SIZE
+from analysis.stats import eager
 from kernels.registry import source_scan
 from measure.device.gpus import CPU
 
@@ -43,6 +44,8 @@ def payload(published: Published, content: dict) -> str:
     """Return the data of the page, compressed JSON in base64; `content`: see `model.build`."""
     ranks = content["ranks"].assign(status=outcomes(content["ranks"]))
     sizes = content["sizes"].sort_values(["origin", "rank"]).assign(distribution="", sweep="")
+    is_torch = is_baseline(sizes) & sizes["eager_us"].notna()
+    sizes.loc[is_torch, eager.INTERVAL] = 1.0  # its ratio to itself
     drawn, _, styles = select(sizes, published)
     torch = distinct(drawn["baseline"])
     tables = drawn["origin"] == "published"

@@ -1,6 +1,7 @@
 """The grid of M and N: which kernel is fastest at the sizes of a cell, and by how much.
 
-A line has the M from one power of four up to the next, and a column the N.
+report.md, the page and a figure show it. A line has the M from one power of four up to the next,
+and a column the N.
 """
 
 from statistics import geometric_mean
@@ -8,7 +9,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from analysis import palette, ranking, stats
+from analysis import ranking, stats
 from analysis.schema import CONTEST
 
 LEVELS = (1.05, 1.2, 1.5)  # leads from which a cell is one shade darker
@@ -29,49 +30,38 @@ class Cell(NamedTuple):
     example: str
     summary: str
 
-
-class Grid(NamedTuple):
-    """The cells of a GPU, operation and element type: a list for each M, None for no size."""
-
-    gpu: str
-    op: str
-    dtype: str
-    columns: list[str]
-    lines: dict[str, list[Cell | None]]
-
-    @property
-    def address(self) -> str:
-        """The beginning of the address of each of its questions."""
-        return f"{self.gpu}/{self.op}/{self.dtype}"
+    def __str__(self) -> str:
+        """Return `frontier 1.20x`."""
+        if self.shade == "alone":
+            return "no rival"
+        return f"{self.kernel} {self.lead}" + "x" * (self.shade != "tie")
 
 
-def grids(sizes: pd.DataFrame) -> list[Grid]:
-    """Return the grid of each GPU, operation and element type.
+def grids(sizes: pd.DataFrame) -> dict[tuple[str, str, str], pd.DataFrame]:
+    """Return the cells by (GPU, operation, element type): a line for each M, a column for each N.
 
-    `sizes`: lines of `ranking.over_sweeps`.
+    Lines and columns have the size from which they begin; "" is no size. `sizes`: lines of
+    `ranking.over_sweeps`.
     """
-    return [_grid(*key[1:], part) for key, part in sizes.groupby(CONTEST, sort=False)]
+    tables = {}
+    for (_, *key), part in sizes.groupby(CONTEST, sort=False):
+        starts = [part[name].map(_power_of_four) for name in ("M", "N")]
+        cells = pd.Series({start: _cell(own) for start, own in part.groupby(starts)})
+        tables[tuple(key)] = cells.unstack(fill_value="")
+    return tables
 
 
-def _grid(gpu: str, op: str, dtype: str, sizes: pd.DataFrame) -> Grid:
-    starts = {name: _power_of_four(sizes[name]) for name in ("M", "N")}
-    cells = {key: _cell(part) for key, part in sizes.groupby([starts["M"], starts["N"]])}
-    columns = sorted(set(starts["N"]))
-    lines = {_label(m): [cells.get((m, n)) for n in columns] for m in sorted(set(starts["M"]))}
-    return Grid(gpu, op, dtype, list(map(_label, columns)), lines)
-
-
-def _power_of_four(sizes: pd.Series) -> pd.Series:
-    """Return the largest power of four that is at most each size."""
-    return sizes.map(lambda size: 4 ** ((int(size).bit_length() - 1) // 2))
-
-
-def _label(start: int) -> str:
+def label(start: int) -> str:
     """Return a power of four as `256`, `4K` or `1M`."""
     for factor, unit in ((2**20, "M"), (2**10, "K")):
         if start >= factor:
             return f"{start // factor}{unit}"
     return str(start)
+
+
+def _power_of_four(size: int) -> int:
+    """Return the largest power of four that is at most a size."""
+    return 4 ** ((int(size).bit_length() - 1) // 2)
 
 
 def _cell(sizes: pd.DataFrame) -> Cell:
@@ -84,8 +74,7 @@ def _cell(sizes: pd.DataFrame) -> Cell:
     if raced.empty:
         reason = sizes.loc[sizes["rank"] == 1, "no_winner"].iloc[0]
         return Cell("", "", "alone", example, f"{where}: {reason}")
-    wins = raced.loc[raced["in_best_set"], "variant"].value_counts()
-    kernel = palette.most_first(wins)[0]
+    kernel = ranking.wins(raced[raced["in_best_set"]]).index[0]
     leads = ranking.leads(raced, kernel)
     lead = geometric_mean(leads["lead"])
     tied = 2 * leads["tie"].sum() >= len(leads) or lead < 1 + stats.TIE
@@ -96,17 +85,3 @@ def _cell(sizes: pd.DataFrame) -> Cell:
     if tied:
         text, summary = "tie", f"{where}: {kernel} ties with {rivals}"
     return Cell(kernel, text, shade, example, summary)
-
-
-def as_table(grid: Grid) -> pd.DataFrame:
-    """Return a grid as a table of text for report.md: `frontier 1.20x`."""
-    lines = [[m, *map(_text, cells)] for m, cells in grid.lines.items()]
-    return pd.DataFrame(lines, columns=["M \\ N", *grid.columns])
-
-
-def _text(cell: Cell | None) -> str:
-    if cell is None:
-        return ""
-    if cell.shade == "alone":
-        return "no rival"
-    return f"{cell.kernel} {cell.lead}" + "x" * (cell.shade != "tie")
