@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib import pyplot as plt
-from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -139,12 +139,8 @@ def _draw(table: pd.DataFrame, finding: str, about: str, facts: str, widest: flo
     by_n = bool(rule_of_m(table))
     sizes = table[["M", "N"]].drop_duplicates().sort_values(["N", "M"] if by_n else ["M", "N"])
     columns = pd.MultiIndex.from_frame(sizes)
-    first = table.groupby("line")[["op", "distribution", "variant"]].first()
-    keys = {
-        name: (op, distribution, palette.order(variant), name)
-        for name, op, distribution, variant in first.itertuples()
-    }
-    lines = sorted(keys, key=keys.get)
+    ordered = table.assign(place=table["variant"].map(palette.order))
+    lines = ordered.sort_values(["op", "distribution", "place", "line"])["line"].unique()
     points = table.drop_duplicates(["line", "M", "N"]).set_index(["line", "M", "N"])
     cells = points.unstack(["M", "N"])
     value, text, failed, bold = (
@@ -152,7 +148,22 @@ def _draw(table: pd.DataFrame, finding: str, about: str, facts: str, widest: flo
     )
     is_written = len(columns) <= WRITTEN
     figure, axes = plt.subplots(figsize=(style.WIDTH, 4))
-    _heat(axes, value.astype("float64"), widest, text if is_written else None)
+    ticks = [1 / widest, widest**-0.5, 1, widest**0.5, widest]
+    sns.heatmap(
+        value.astype("float64"),
+        ax=axes,
+        cmap=COLOURS,
+        norm=LogNorm(1 / widest, widest),
+        annot=text if is_written else None,
+        fmt="",
+        annot_kws={"size": 6},
+        cbar_ax=axes.inset_axes([1.01, 0, 0.012, 1]),
+        cbar_kws={"extend": "both", "ticks": ticks, "format": "{x:.2g}x"},
+        linewidths=0.4 if value.size <= FEW_CELLS else 0,
+        rasterized=value.size > FEW_CELLS,
+    )
+    axes.collections[0].colorbar.minorticks_off()
+    axes.grid(False)
     reasons = pd.DataFrame(1.0, lines, columns).where(failed.eq(True))
     if reasons.notna().any(axis=None):
         shown = {"annot": text if is_written else None, "fmt": "", "annot_kws": {"size": 5.5}}
@@ -167,38 +178,8 @@ def _draw(table: pd.DataFrame, finding: str, about: str, facts: str, widest: flo
     axes.tick_params(axis="x", rotation=0 if by_n else 90)
     axes.tick_params(axis="y", rotation=0)
     axes.set(xlabel="N (columns)" if by_n else "MxN", ylabel="")
-    _colour_bar(axes, widest)
     letter = (style.TEXT - 1) * style.LETTER
     left, below = 0.2 + letter * max(map(len, lines)), 0.42
     below += 0 if by_n else letter * max(map(len, names))
     height = max(0.8, 0.24 * len(lines))
     return style.finish(figure, height, finding, about, facts, (left, 0.65), above=0.1, below=below)
-
-
-def _heat(axes: Axes, ratios: pd.DataFrame, widest: float, texts: pd.DataFrame | None) -> None:
-    """Draw ratios on a logarithmic scale of colours that ends at `widest` and its inverse."""
-    log, end = np.log(ratios), np.log(widest)
-    sns.heatmap(
-        log,
-        ax=axes,
-        cmap=COLOURS,
-        vmin=-end,
-        vmax=end,
-        annot=texts,
-        fmt="",
-        annot_kws={"size": 6 if ratios.shape[1] <= WRITTEN else 5},
-        cbar=False,
-        linewidths=0.4 if log.size <= FEW_CELLS else 0,
-        rasterized=log.size > FEW_CELLS,
-    )
-    axes.grid(False)
-
-
-def _colour_bar(axes: Axes, widest: float) -> None:
-    """Draw the scale of the colours right of the panel."""
-    ticks = [1 / widest, widest**-0.5, 1, widest**0.5, widest]
-    columns = axes.get_gridspec().ncols
-    place = axes.inset_axes([1 + 0.01 * columns, 0, 0.012 * columns, 1])
-    bar = axes.figure.colorbar(axes.collections[0], cax=place, extend="both")
-    bar.set_ticks(np.log(ticks), labels=[f"{tick:.2g}x" for tick in ticks])
-    bar.outline.set_visible(False)
