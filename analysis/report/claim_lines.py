@@ -4,7 +4,6 @@ import math
 import os
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -14,24 +13,7 @@ from analysis.claims.reproduction import NO_DATA, NOT_REPRODUCED, OPEN, PARTLY, 
 from analysis.frame import distinct
 from analysis.published import Published
 
-
-class Line(NamedTuple):
-    """A claim beside its verdicts: `reproduced on h100 float32; open on h200 float32`.
-
-    `outcome`: the verdict on the measured value.
-    `explained`: the anchor of its paragraph in docs/explanation/why_kernels_differ.md.
-    """
-
-    claim: str
-    statement: str
-    source: str
-    quantity: str
-    published: str
-    measured: str
-    outcome: str
-    verdict: str
-    why: str
-    explained: str
+NEXT_MARK = re.compile(f"; [{''.join(schema.MARKS)}] ")  # where the marks of a reason begin
 
 
 def shown(quantity: str, value: float) -> str:
@@ -46,84 +28,61 @@ def is_share(quantity: str) -> bool:
     return quantity.startswith(("reduction", "share"))
 
 
-def lines(claims: pd.DataFrame, gpus: list[str]) -> tuple[list[Line], list[str]]:
-    """Return the claims that rows of `gpus` judge, and the others by name.
+def articles(
+    claims: pd.DataFrame, gpus: list[str], published: Published
+) -> tuple[list[dict[str, object]], list[str]]:
+    """Return each source with the claims that rows of `gpus` judge, and the others by name.
 
     `claims`: see `claims.read`. The measured value and the reason are those of the first GPU of
     `gpus` with a verdict, in the element type of the claim's own table, or float32 without one.
     """
-    judged, unjudged = [], []
+    judged: dict[str, list[dict[str, str]]] = {}
+    unjudged = []
     for (claim, statement, quantity), part in claims.groupby(
         ["claim", "statement", "quantity"], sort=False
     ):
         is_table = part["origin"] == "published"
-        table, rows = part[is_table], part[~is_table]
-        own = rows[rows["gpu"].isin(gpus) & (rows["verdict"] != NO_DATA)]
-        if own.empty:
+        rows = part[~is_table & part["gpu"].isin(gpus) & (part["verdict"] != NO_DATA)]
+        if rows.empty:
             unjudged.append(f"{claim} ({quantity})")
             continue
-        place = own["gpu"].map(gpus.index)
-        dtypes = set(table["dtype"].dropna()) or {"float32"}
-        own = own.assign(other_dtype=~own["dtype"].isin(dtypes), place=place)
-        first = own.sort_values(["place", "other_dtype"], kind="stable").iloc[0]
-        published = shown(quantity, first["published_value"])
+        dtypes = set(part.loc[is_table, "dtype"].dropna()) or {"float32"}
+        rows = rows.assign(place=rows["gpu"].map(gpus.index), other=~rows["dtype"].isin(dtypes))
+        first = rows.sort_values(["place", "other"], kind="stable").iloc[0]
         measured = shown(quantity, first["value"]) or "no single number"
         measured = "at most " * quantity.startswith("upper bound") + measured
-        judged.append(
-            Line(
-                claim,
-                statement,
-                first["source"],
-                quantity,
-                published or "in words",
-                f"{measured} ({first['gpu']}, {first['dtype']})",
-                first["verdict"],
-                _verdicts(own),
-                _sentence(re.split(f"; [{''.join(schema.MARKS)}] ", first["why"])[0]),
-                first["explained"],
-            )
-        )
-    return judged, unjudged
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-class Article(NamedTuple):
-    """A source of claims, its address if one is known, and its claims."""
-
-    source: str
-    url: str
-    claims: list[Line]
-
-    @property
-    def summary(self) -> str:
-        """How often each verdict occurs: `5 reproduced, 2 partly`."""
-        outcomes = [line.outcome for line in self.claims]
-        return md.counts(outcomes, (REPRODUCED, PARTLY, OPEN, NOT_REPRODUCED))
-
-
-def articles(judged: list[Line], published: Published) -> list[Article]:
-    """Return the claims by source."""
-    by_source: dict[str, list[Line]] = {}
-    for line in judged:
-        by_source.setdefault(line.source, []).append(line)
+        why = NEXT_MARK.split(first["why"])[0]
+        line = {
+            "claim": claim,
+            "statement": statement,
+            "quantity": quantity,
+            "published": shown(quantity, first["published_value"]) or "in words",
+            "measured": f"{measured} ({first['gpu']}, {first['dtype']})",
+            "outcome": first["verdict"],
+            "verdict": _verdicts(rows),
+            "why": why[:1].upper() + why[1:],
+            "explained": first["explained"],
+        }
+        judged.setdefault(first["source"], []).append(line)
     urls = {source.id: source.url for source in published.sources.values()}
+    order = REPRODUCED, PARTLY, OPEN, NOT_REPRODUCED
     return [
-        Article(source, urls.get(source.split(":")[0], ""), own)
-        for source, own in by_source.items()
-    ]
+        {
+            "source": source,
+            "url": urls.get(source.split(":")[0], ""),
+            "summary": md.counts((line["outcome"] for line in lines), order),
+            "claims": lines,
+        }
+        for source, lines in judged.items()
+    ], unjudged
 
 
-def _verdicts(own: pd.DataFrame) -> str:
-    """Return each verdict, and the GPUs and element types that it is about."""
+def _verdicts(rows: pd.DataFrame) -> str:
+    """Return `reproduced on h200 float32/float16; open on h100 float32`."""
     words = []
-    for verdict, part in own.groupby("verdict", sort=False):
-        where = [
-            f"{gpu} {'/'.join(distinct(rows['dtype']))}"
-            for gpu, rows in part.groupby("gpu", sort=False)
-        ]
+    for verdict, part in rows.groupby("verdict", sort=False):
+        by_gpu = part.groupby("gpu", sort=False)["dtype"]
+        where = (f"{gpu} {'/'.join(distinct(dtypes))}" for gpu, dtypes in by_gpu)
         words.append(f"{verdict} on {', '.join(where)}")
     return "; ".join(words)
 

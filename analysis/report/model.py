@@ -6,7 +6,7 @@ from statistics import geometric_mean
 
 import pandas as pd
 
-from analysis import grid, palette, ranking, schema, stats
+from analysis import grid, palette, ranking, schema
 from analysis import markdown as md
 from analysis.frame import days, distinct, legend, of_limit
 from analysis.published import Published
@@ -50,7 +50,7 @@ def build(
     names = dict(zip(ranks["gpu"], ranks["gpu_name"], strict=True))
     of_run = distinct(shown["gpu"])
     gpus = list(dict.fromkeys([*of_run, *distinct(races["gpu"])]))
-    judged, unjudged = claim_lines.lines(claims, of_run)
+    articles, unjudged = claim_lines.articles(claims, of_run, published)
     ops = distinct((run if measured.any() else shown)["op"])
     return {
         "title": f"Which {ops[0] if len(ops) == 1 else 'kernel'} is fastest for your shape?",
@@ -62,7 +62,7 @@ def build(
         "grids": grid.grids(sizes[sizes["gpu"] != CPU]),
         "named": named,
         "workloads": workloads.lines(named, sizes, gpus),
-        "articles": claim_lines.articles(judged, published),
+        "articles": articles,
         "unjudged": unjudged,
         "sources": [f"{s.id}: {s.cite()}" for s in published.sources.values()],
         "trust": trust.lines(rows, unranked),
@@ -116,40 +116,35 @@ def answers(ranks: pd.DataFrame, sizes: pd.DataFrame) -> pd.DataFrame:
         own = sizes[(sizes[schema.CONTEST] == list(key)).all(axis=1)]
         raced = own[own["no_winner"] == ""]
         first = raced[raced["rank"] == 1]
+        cells = [ranking.NO_RIVAL, "", "", "", ""]
+        if len(first):
+            eager = first["eager_speedup"].dropna()
+            over_torch = (
+                f"{md.number(geometric_mean(s), 3)}x" if len(s) else ""
+                for s in (first["speedup"], eager)
+            )
+            among = part.merge(first[["M", "N"]].drop_duplicates())
+            cells = [
+                leaders(raced, len(first)),
+                *over_torch,
+                md.percent(of_limit(first).median()),
+                regret(among),
+            ]
         shapes = f"{len(first)} of {len(part.drop_duplicates(['M', 'N']))}"
-        limit = of_limit(first).median()
-        line = [", ".join(key[1:]), leaders(raced), *over_torch(first)]
-        among = part.merge(first[["M", "N"]].drop_duplicates())
-        line += [md.percent(limit), regret(among)] if len(first) else ["", ""]
-        lines.append([*line, shapes])
+        lines.append([", ".join(key[1:]), *cells, shapes])
     heads = ["GPU, operation, type", "fastest at", "over torch", "eager", "of the limit"]
     heads += ["if you pick one: worst loss", "shapes with a rival"]
     return pd.DataFrame(lines, columns=heads)
 
 
-def leaders(raced: pd.DataFrame) -> str:
+def leaders(raced: pd.DataFrame, total: int) -> str:
     """Return the two variants that are most often in the best set, and at how many shapes."""
-    total = int((raced["rank"] == 1).sum())
-    if not total:
-        return "no rival besides torch was timed"
     counts = ranking.wins(raced[raced["in_best_set"]])
-    wrong = raced[raced["flags"].str.contains(r"\bedge_cases\b")]["variant"]
-    marks = dict.fromkeys(wrong, schema.MARK_OF["edge_cases"])
+    wrong = set(raced.loc[raced["flags"].str.contains(r"\bedge_cases\b"), "variant"])
+    sign = schema.MARK_OF["edge_cases"]
     return ", ".join(
-        f"{name}{marks.get(name, '')} {counts[name]}/{total}" for name in counts.index[:2]
+        f"{name}{sign * (name in wrong)} {count}/{total}" for name, count in counts[:2].items()
     )
-
-
-def over_torch(first: pd.DataFrame) -> tuple[str, str]:
-    """Return the geometric means over torch of the fastest kernels, in a graph and eager."""
-    if first.empty:
-        return "", ""
-    speeds = [stats.estimate(row) for row in first.to_dict("records")]
-    text = f"{md.number(stats.geometric_mean(speeds).value, 3)}x"
-    called = first["eager_speedup"].dropna()
-    if called.empty:
-        return text, ""
-    return text, f"{md.number(geometric_mean(called), 3)}x"
 
 
 def regret(part: pd.DataFrame) -> str:

@@ -108,9 +108,10 @@ def _against_rival(table: pd.DataFrame, kernel: str) -> str:
 
 def _conclusion(timed: pd.DataFrame) -> str:
     """Return the winner or the tie, or why there is none."""
-    first, best = timed.iloc[0], timed[timed["in_best_set"]]["variant"].tolist()
+    (first,) = ranking.winners(timed).to_dict("records")
     if first["no_winner"]:
         return f"no winner: {first['no_winner']}"
+    best = first["best"]
     return f"fastest: {best[0]}" if len(best) == 1 else f"a tie: {', '.join(best)}"
 
 

@@ -1,11 +1,12 @@
 """The shapes of real models: who is fastest there, on each GPU, or that nobody was timed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import pandas as pd
 
 from analysis import markdown as md
+from analysis import ranking
 
 
 class Workload(NamedTuple):
@@ -44,8 +45,8 @@ def lines(
 
     `sizes`: lines of `ranking.over_sweeps`.
     """
-    places = sizes.groupby(["op", "dtype", "M", "N", "gpu"])
-    answers = {key: _answer(part.sort_values("rank")) for key, part in places}
+    firsts = ranking.winners(sizes).set_index(["op", "dtype", "M", "N", "gpu"]).to_dict("index")
+    answers = {place: _answer(first) for place, first in firsts.items()}
     by_op: dict[str, dict[tuple, Line]] = {}
     for workload in workloads:
         name, op, dtype, m, n = workload
@@ -53,18 +54,16 @@ def lines(
         line = lines_of_op.setdefault((name, m, n), Line(name, m, n, {gpu: {} for gpu in gpus}))
         for gpu in gpus:
             line.answers[gpu][workload] = answers.get((op, dtype, m, n, gpu), "")
-    answered = {
-        op: sum(bool(text) for line in lines_of_op.values() for texts in line.answers.values()
-                for text in texts.values())
-        for op, lines_of_op in by_op.items()
-    }  # fmt: skip
-    return {op: list(by_op[op].values()) for op in sorted(by_op, key=lambda op: -answered[op])}
+
+    def answered(op: str) -> int:
+        lines_of_gpus = (texts for line in by_op[op].values() for texts in line.answers.values())
+        return sum(bool(text) for texts in lines_of_gpus for text in texts.values())
+
+    return {op: list(by_op[op].values()) for op in sorted(by_op, key=answered, reverse=True)}
 
 
-def _answer(size: pd.DataFrame) -> str:
-    first = size.iloc[0]
+def _answer(first: Mapping) -> str:
     if first["no_winner"]:
         return f"no winner: {first['no_winner']}"
-    best = size.loc[size["in_best_set"], "variant"].tolist()
     speed = f"{md.number(first['time_us'], 3)} µs, {md.number(first['speedup'], 3)} times torch"
-    return f"{md.best_set(best)}; {speed}"
+    return f"{md.best_set(first['best'])}; {speed}"
