@@ -7,7 +7,7 @@ import pandas as pd
 from analysis import palette
 from analysis.frame import distinct, is_baseline, is_ranked
 from analysis.published import Published, Source
-from analysis.schema import SIZE, SWEEP_MATRIX
+from analysis.schema import SWEEP_MATRIX
 
 SET = ["gpu", "dtype", "sweep"]
 MIN_SIZES = 3  # sizes of one M, or of one M·N, which fewer may have by chance
@@ -33,35 +33,22 @@ class Selection(NamedTuple):
 def select(measurements: pd.DataFrame, published: Published, *key: str) -> Selection:
     """Return the rows of a gpu, dtype and sweep, or of the first of these; there may be none.
 
-    `with_controls` adds rows of torch. Columns are added: `elements` is M·N; `tie`, whether the
-    best set has several variants; `roof_gbps`, the bandwidth of the copy of a measured row, and the
-    memory peak in the data sheet for a published row; `meet_gbps` likewise, of few long rows.
-    Published rows rank by time alone, with `of_copy` of that peak.
+    `with_controls` adds rows of torch. Columns are added: `elements` is M·N; `roof_gbps`, the
+    bandwidth of the copy of a measured row, and the memory peak in the data sheet for a published
+    row; `meet_gbps` likewise, of few long rows. Published rows do not rank; their `of_copy` is of
+    that peak.
     """
     measurements = with_controls(measurements)
     # throughput · time is the number of bytes that the row counts, for every dtype and operation
     moved_kb = measurements["throughput_gbps"] * measurements["time_us"]
     own = measurements.assign(table="", roof_gbps=moved_kb / measurements["copy_us"])
     own["meet_gbps"] = moved_kb / measurements["meet_us"]
-    times = published.rows.groupby(["table", "M", "N"])["time_us"]
-    peaks = (
-        published.rows["table"]
-        .map(lambda name: published.sources[name].memory_peak_gbps)
-        .astype(float)
-    )
-    tables = published.rows.assign(
-        rank=times.rank(method="first"),
-        competitors=times.transform("size"),
-        in_best_set=False,
-        no_winner="",
-        roof_gbps=peaks,
-        meet_gbps=float("nan"),
-        of_copy=published.rows["throughput_gbps"] / peaks,
-    )
+    peaks = {name: source.memory_peak_gbps for name, source in published.sources.items()}
+    peaks = published.rows["table"].map(peaks).astype(float)
+    tables = published.rows.assign(in_best_set=False, roof_gbps=peaks, meet_gbps=float("nan"))
+    tables["of_copy"] = tables["throughput_gbps"] / peaks
     rows = pd.concat([part for part in (own, tables) if len(part)] or [own], ignore_index=True)
-    best = rows["variant"].where(rows["in_best_set"])
-    tie = best.groupby([rows[name] for name in SIZE]).transform("nunique") > 1
-    rows = rows.assign(elements=rows["M"] * rows["N"], tie=tie)
+    rows["elements"] = rows["M"] * rows["N"]
     chosen = (rows[SET[: len(key)]] == list(key)).all(axis=1)
     styles = palette.styles(rows["variant"], distinct(rows["baseline"]))
     return Selection(rows[chosen], published.sources, styles)

@@ -40,14 +40,30 @@ def compare_effects(
     `published`: NaN if the source says the direction alone, which is that of a larger value.
     `rounding`: how far the printed number may be from the exact one.
     """
-    ends = {_verdict(end, published, neutral, rounding) for end in (low, high)}
     if math.isnan(published):
-        (verdict,) = ends if len(ends) == 1 else (OPEN,)
-        return Comparison(verdict, _direction(verdict))
-    words = f"measured {_effect(value, neutral)}, published {_effect(published, neutral)}"
-    if len(ends) > 1 or _is_across(low, high, published, neutral, rounding):
+        if low > neutral:
+            return Comparison(REPRODUCED, "the direction is as claimed; the source gives no number")
+        if high > neutral:
+            return Comparison(OPEN, "too close to call")
+        return Comparison(NOT_REPRODUCED, "the other direction")
+    effect = published - neutral
+    allowed = max(FIFTH * abs(effect), rounding) * (1 + SLACK)
+
+    def verdict_on(end: float) -> str:
+        if abs(end - published) <= allowed:
+            return REPRODUCED
+        return PARTLY if (end - neutral) * effect > 0 else NOT_REPRODUCED
+
+    measured, stated = (
+        f"{100 * (number - neutral):+.3g} %" if neutral else percent(number, 1)
+        for number in (value, published)
+    )
+    words = f"measured {measured}, published {stated}"
+    verdict = verdict_on(low)
+    # an interval may go from too small an effect to too large a one
+    is_across = verdict == PARTLY and low < published < high
+    if is_across or verdict != verdict_on(high):
         return Comparison(OPEN, f"the interval spans more than one verdict: {words}")
-    (verdict,) = ends
     sizes = {REPRODUCED: "same direction and size", PARTLY: "same direction, different size"}
     return Comparison(verdict, f"{sizes.get(verdict, 'the other direction')}: {words}")
 
@@ -56,49 +72,18 @@ def compare_shares(low: float, high: float, published: float) -> Comparison:
     """Compare the share of sizes that are as claimed, between `low` and `high`.
 
     `high` counts the sizes that are too close to call. `published`: the share in the source's own
-    table; NaN if it has none, and every size is claimed.
+    table, of which one without an exception allows none; NaN if it has none, and every size is
+    claimed.
     """
-    is_claimed = math.isnan(published)
-    published = 1.0 if is_claimed else published
     words = f"as claimed at {percent(low)} of the sizes"
     if high > low:
         words += f", too close to call at {percent(high - low)}"
-    if not is_claimed:
+    if not math.isnan(published):
         words += f"; in the source's own table at {percent(published)}"
-    ends = {_share_verdict(share, published) for share in (low, high)}
-    (verdict,) = ends if len(ends) == 1 else (OPEN,)
-    return Comparison(verdict, words)
-
-
-def _verdict(value: float, published: float, neutral: float, rounding: float) -> str:
-    if math.isnan(published):
-        return REPRODUCED if value > neutral else NOT_REPRODUCED
-    effect = published - neutral
-    allowed = max(FIFTH * abs(effect), rounding) * (1 + SLACK)
-    if abs(value - published) <= allowed:
-        return REPRODUCED
-    return PARTLY if (value - neutral) * effect > 0 else NOT_REPRODUCED
-
-
-def _is_across(low: float, high: float, published: float, neutral: float, rounding: float) -> bool:
-    """Return whether an interval goes from too small an effect to too large a one."""
-    return low < published < high and _verdict(low, published, neutral, rounding) == PARTLY
-
-
-def _share_verdict(share: float, published: float) -> str:
-    """Return the verdict on a share; a source without an exception allows none."""
-    lowest = published if published == 1 else published * (1 - FIFTH)
-    if share >= lowest * (1 - SLACK):
-        return REPRODUCED
-    return PARTLY if share >= HALF else NOT_REPRODUCED
-
-
-def _effect(value: float, neutral: float) -> str:
-    return f"{100 * (value - neutral):+.3g} %" if neutral else percent(value, 1)
-
-
-def _direction(verdict: str) -> str:
-    return {
-        REPRODUCED: "the direction is as claimed; the source gives no number",
-        NOT_REPRODUCED: "the other direction",
-    }.get(verdict, "too close to call")
+    has_exceptions = published < 1  # false for NaN
+    least = (published * (1 - FIFTH) if has_exceptions else 1.0) * (1 - SLACK)
+    first, last = (
+        REPRODUCED if share >= least else PARTLY if share >= HALF else NOT_REPRODUCED
+        for share in (low, high)
+    )
+    return Comparison(first if first == last else OPEN, words)

@@ -49,7 +49,6 @@ def payload(published: Published, content: dict) -> str:
     drawn, _, styles = select(sizes, published)
     torch = distinct(drawn["baseline"])
     tables = drawn["origin"] == "published"
-    drawn["rank"] = drawn["rank"].mask(tables)
     drawn["gpu"] += tables.map({True: " (published)", False: ""})
     ranks["mark"], drawn["mark"] = (rows["flags"].fillna("").map(mark) for rows in (ranks, drawn))
     ranks["of_limit"], drawn["of_limit"] = of_limit(ranks), of_limit(drawn)
