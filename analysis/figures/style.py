@@ -117,7 +117,11 @@ def facts(selection: Selection) -> str:
         if versions := distinct(own[name].str.replace(r"\+.*", "", regex=True)):
             parts.append(f"{name} {', '.join(versions)}")
     if len(own):
-        parts += [days(own), _code(own)]
+        old = (own.loc[own["flags"] != CONTROL, "stale"] == "true").mean()
+        parts += [
+            days(own),
+            "older code" if old == 1 else "partly older code" if old else "current code",
+        ]
     reasons = outcomes(own[~is_ranked(own, any_board=True)])
     if left_out := md.counts(reasons.str.replace(r"not ranked \((.*)\)", r"\1", regex=True)):
         parts.append(f"left out: {left_out}")
@@ -129,15 +133,6 @@ def facts(selection: Selection) -> str:
     for source in map(selection.sources.get, distinct(rows["table"])):
         parts.append(f"{short_name(source.hardware)} published by {source.author}, {source.date}")
     return " · ".join(filter(None, parts))
-
-
-def _code(rows: pd.DataFrame) -> str:
-    """Return whether the current code measured the rows, of which controls are no measurement."""
-    rows = rows[rows["flags"] != CONTROL]
-    old = int((rows["stale"] == "true").sum())
-    if old in (0, len(rows)):
-        return "older code" if old else "current code"
-    return f"{old} of {len(rows)} points by older code"
 
 
 def gpu_titles(rows: pd.DataFrame) -> pd.Series:

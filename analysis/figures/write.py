@@ -49,22 +49,19 @@ def draw(figures: Mapping[str, Drawing], folder: Path) -> list[Path]:
 def _of_gpu(measurements: pd.DataFrame, tables: Published, gpu: str) -> dict[str, Drawing]:
     """Return the figures of a GPU: {dtype}_{sweep}_{time, throughput, speedup}, {sweep}_profile.
 
-    The throughput of a GPU that `_shared` shows beside others has no second figure. One size is no
-    line, and a time over M·N would say nothing. A profile needs ranking.MIN_MATRICES sizes.
+    One size is no line, and a time over M·N would say nothing. A profile needs
+    ranking.MIN_MATRICES sizes.
     """
     every, chosen = select(measurements, tables), select(measurements, tables, gpu)
     if chosen.rows.empty:  # its recorded tables may have been left out
         gpus = ", ".join(distinct(every.rows["gpu"])) or "no GPU"
         print(f"warning: no rows of gpu {gpu}; there are rows of: {gpus}", file=sys.stderr)
-    beside = every.rows[every.rows["gpu"] != CPU].groupby(["dtype", "sweep"])["gpu"].nunique()
-    alone = {f"{dtype}_{sweep}" for dtype, sweep in beside.index[beside == 1]}
     figures: dict[str, Drawing] = {}
     for stem, part in _by_sweep(chosen):
-        has_lines = _has_lines(part.rows)
-        if has_lines and (stem in alone or gpu == CPU or part.own.empty):
+        if _has_lines(part.rows):
             figures[f"{stem}_throughput"] = partial(lines.draw_over_n, part, "throughput_gbps")
-        if has_lines and _sizes_of_a_rule(part.rows):
-            figures[f"{stem}_time"] = partial(lines.draw_over_n, part, "time_us")
+            if _sizes_of_a_rule(part.rows):
+                figures[f"{stem}_time"] = partial(lines.draw_over_n, part, "time_us")
         if len(part.own) or part.rows["speedup"].notna().any():
             figures[f"{stem}_speedup"] = partial(heatmap.draw_speedup, part)
     for sweep, rows in chosen.own.groupby("sweep"):

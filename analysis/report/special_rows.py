@@ -1,8 +1,5 @@
 """Which variant is right on which special row: a table for each operation, from rows."""
 
-from collections import Counter
-from collections.abc import Iterable
-
 import pandas as pd
 
 from analysis import palette
@@ -50,26 +47,21 @@ def _unnamed(rows: pd.DataFrame) -> str:
 
 def _table(rows: pd.DataFrame) -> str:
     variants = sorted(set(rows["variant"]), key=palette.order)
-    counts = {name: _counts(rows[rows["variant"] == name]) for name in variants}
     lines = [["special rows", *(f"`{name}`" for name in variants)]]
+    named = {
+        column: rows.assign(special=rows[column].str.split(SEPARATOR)).explode("special")
+        for column in (RIGHT, WRONG)
+    }
+    right, wrong = (part.groupby(["special", "variant"]).size() for part in named.values())
     for special in _order(rows):
-        cells = (_cell(*(count[special] for count in counts[name])) for name in variants)
-        lines.append([special, *cells])
-    checked = [counted(len(rows[rows["variant"] == name]), "point") for name in variants]
-    lines.append(["checked", *checked])
+        places = [(special, name) for name in variants]
+        lines.append([special, *(_cell(right.get(at, 0), wrong.get(at, 0)) for at in places)])
+    counts = rows["variant"].value_counts()
+    lines.append(["checked", *(counted(counts[name], "point") for name in variants)])
     if len(variants) > len(lines):
         lines[0][0] = "kernel"
         lines = [*map(list, zip(*lines, strict=True))]
     return table(lines[0], lines[1:])
-
-
-def _names(cell: str) -> list[str]:
-    return [name for name in cell.split(SEPARATOR) if name]
-
-
-def _counts(rows: pd.DataFrame) -> tuple[Counter, Counter]:
-    """Return how often a variant was right, and wrong, by the name of the special rows."""
-    return tuple(Counter(rows[column].map(_names).explode().dropna()) for column in (RIGHT, WRONG))
 
 
 def _cell(right: int, wrong: int) -> str:
@@ -78,8 +70,8 @@ def _cell(right: int, wrong: int) -> str:
     return f"**wrong** in {wrong} of {right + wrong}" if right else "**wrong**"
 
 
-def _order(rows: pd.DataFrame) -> Iterable[str]:
+def _order(rows: pd.DataFrame) -> list[str]:
     """Return the names in the order of the checks, which rows without a wrong one have."""
-    longest_first = rows[RIGHT].str.len().sort_values(ascending=False, kind="stable").index
-    cells = [rows.loc[index, column] for column in (RIGHT, WRONG) for index in longest_first]
-    return dict.fromkeys(name for cell in cells for name in _names(cell))
+    longest_first = rows.sort_values(RIGHT, key=lambda cells: -cells.str.len(), kind="stable")
+    names = pd.concat([longest_first[RIGHT], longest_first[WRONG]]).str.split(SEPARATOR).explode()
+    return [name for name in names.unique() if name]

@@ -265,17 +265,10 @@ def test_a_run_that_was_interrupted_has_not_passed(board, compare):
     assert out.count("not ranked in NEW: other_code") == len(SIZES) - 1
 
 
-def test_torch_s_own_rows_make_nothing_the_same(monkeypatch):
+def test_torch_s_own_rows_are_judged_over_the_copy_alone():
     """Its ratio over itself is 1 with certainty: such p-values would let doubtful ones pass."""
-    seen = []
-    verdicts = judgement._verdicts
-    monkeypatch.setattr(
-        judgement, "_verdicts", lambda r, limits: verdicts(seen.append(r) or r, limits)
-    )
-    changes = judged(rows(1), rows(2))
-    assert "torch_softmax" not in changes.index.get_level_values("variant")
-    assert len(seen[0]) == len(changes) == 6
-    changes = judged(rows(1), rows(2, driver="580.1"), allow=True)  # over the copy it may change
+    assert "torch_softmax" not in judged(rows(1), rows(2)).index.get_level_values("variant")
+    changes = judged(rows(1), rows(2, driver="580.1"), allow=True)
     assert "torch_softmax" in changes.index.get_level_values("variant")
 
 
@@ -287,14 +280,6 @@ def test_torch_s_own_rows_make_nothing_the_same(monkeypatch):
 def test_the_code_is_the_same_changed_or_unknown(before, after, word):
     runs = (rows(i, kernel_sha256=sha, variants=MINE[:1]) for i, sha in ((1, before), (2, after)))
     assert set(judged(*runs)["code"]) == {word}
-
-
-def test_an_error_of_measurement_is_unclear(compare):
-    old, new = rows(1), rows(2)
-    new[4]["flags"] = "faster_than_roofline"
-    code, out, _ = compare(old, new)
-    assert code == 0
-    assert "not ranked in NEW: faster_than_roofline |" in out
 
 
 def test_a_run_over_which_the_driver_changed_is_not_passed(compare):

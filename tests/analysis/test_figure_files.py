@@ -11,17 +11,17 @@ def test_the_files_of_a_gpu_are_the_same_twice(tables, tmp_path):
     rows = synthetic.oneflow_rows()
     frame = frame_of([*rows, *(row | {"gpu": "cpu"} for row in rows)], "oneflow")
     first, second = (write.write(frame, tables, "h200", tmp_path / folder) for folder in "ab")
-    assert {path.stem for path in first} == {"float32_oneflow_time", "float32_oneflow_speedup"}
+    kinds = ("time", "throughput", "speedup")
+    assert {path.stem for path in first} == {f"float32_oneflow_{kind}" for kind in kinds}
     assert sorted((tmp_path / "a/h200").iterdir()) == sorted(first)
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
     assert {path.read_bytes()[:5] for path in first} == {b"\x89PNG\r", b"<?xml"}
     # text stays text
     svg = (tmp_path / "a/h200/float32_oneflow_time.svg").read_text(encoding="utf-8")
     assert "cuda_oneflow</text>" in svg
-    # times of a CPU stand beside no GPU's, and its throughput in its own folder
+    # times of a CPU stand beside no GPU's
     cpu = write.write(frame, tables, "cpu", tmp_path)
-    kinds = ("time", "throughput", "speedup")
-    assert {path.stem for path in cpu} == {f"float32_oneflow_{kind}" for kind in kinds}
+    assert {path.stem for path in cpu} == {path.stem for path in first}
     shared = write.write(frame, tables, write.ALL, tmp_path)
     kinds = ("throughput", "gain", "published")
     expected = {"hero", "softmax_grid", *(f"float32_oneflow_{kind}" for kind in kinds)}
@@ -29,13 +29,6 @@ def test_the_files_of_a_gpu_are_the_same_twice(tables, tmp_path):
     write.write(frame[frame["gpu"] == "cpu"], tables, write.ALL, tmp_path)
     assert "no timed rows" in (tmp_path / "all/hero.svg").read_text(encoding="utf-8")
     assert write.write(frame, tables, "h100", tmp_path) == []
-
-
-def test_a_gpu_that_stands_beside_no_other_has_its_throughput(tables, tmp_path):
-    frame = frame_of(synthetic.sweep_rows([64, 128, 256], ["torch_softmax", "a"]), "mine")
-    written = write.write(frame, tables, "h200", tmp_path)
-    kinds = ("time", "throughput", "speedup")
-    assert {path.stem for path in written} == {f"float32_mine_{kind}" for kind in kinds}
 
 
 def test_one_size_is_no_line(tables, tmp_path):

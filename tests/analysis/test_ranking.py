@@ -103,18 +103,6 @@ def test_every_status_and_flag_of_a_row_has_a_fate():
     assert unmarked == {"launch_bound"}, "the time is the kernel's all the same"
 
 
-def test_the_worst_status_of_the_replicates_is_that_of_the_variant():
-    """A kernel that is wrong in one process of three is wrong, however fast the others are."""
-    rows = with_speedups({"triton_row": 1.5, "torch_softmax": 1.0})
-    rows += with_speedups({"triton_row": 1.5}, replicate=2)
-    fault = {"variant": "triton_row", "N": 65536, "message": "row 3 differs"}
-    rows.append(synthetic.row(status="incorrect", replicate=3, **fault))
-    table = ranking.summarise(frame_of(rows)).set_index("variant")
-    assert table.loc["triton_row", ["status", "message"]].tolist() == ["incorrect", "row 3 differs"]
-    assert table["rank"].dropna().to_dict() == {"torch_softmax": 1}
-    assert table.loc["triton_row", "processes"] == 0
-
-
 def test_what_differs_in_one_of_many_matrices_by_chance_is_not_significant():
     even = [(v, 65536 + i, 1.5) for i in range(40) for v in ("a", "b")]
     lucky = [("a", 65536, 1.6), *even[1:]]

@@ -74,13 +74,6 @@ def test_intervals_are_widened_until_a_a_excludes_1_as_often_as_it_may():
     assert set(spread.widening(few, few)) == {1.0}
 
 
-def test_an_operation_is_named_only_where_chance_does_not_explain_it():
-    # 3 of 20 are 15 %; a fair control has so many in 7.5 % of cases
-    assert spread.binomial_tail(3, 20, 0.05) == pytest.approx(0.0755, abs=1e-4)
-    assert spread.binomial_tail(0, 20, 0.05) == pytest.approx(1)
-    assert spread.binomial_tail(800, 15000, 0.05) == pytest.approx(0.0328, rel=0.01)
-
-
 @pytest.mark.parametrize(("excluding", "biased"), [(3, []), (8, [("h200", "softmax")])])
 def test_a_control_is_biased_beyond_what_chance_explains(excluding, biased):
     off = {"aa_ratio": 1.002, "aa_low": 1.001, "aa_high": 1.003}

@@ -98,18 +98,6 @@ def test_a_claim_compares_no_rows_of_two_environments(tables, environment, decid
     assert (verdicts != NO_DATA).any() == decided
 
 
-def test_another_environment_than_that_of_most_rows_ranks_on_no_board():
-    older = with_speedups({"a": 2.0}) + with_speedups({"c": 3.0}, gpu_uuid="GPU-2")
-    newer = with_speedups({"a": 1.8, "d": 1.2}, **NEW)
-    frames = [frame_of(older, "one"), frame_of(newer, "two")]
-    table = ranking.rank_variants(pd.concat(frames, ignore_index=True))
-    assert table.loc[table["rank"].notna(), ["sweep", "variant"]].to_numpy().tolist() == [
-        ["two", "a"],
-        ["two", "d"],
-    ]
-    assert set(table.loc[table["sweep"] == "one", "unranked_by"]) == {"other_environment"}
-
-
 def test_of_two_codes_of_a_variant_the_newest_ranks():
     later = {"kernel_sha256": "2", "started_at": NEW["started_at"], "replicate": 2}
     rows = with_speedups({"a": 2.0, "b": 1.0}, kernel_sha256="1")
