@@ -30,7 +30,7 @@ def build(
     claims: pd.DataFrame,
     published: Published,
     unranked: Collection[str],
-    named: Sequence[workloads.Workload] = (),
+    named: Sequence[Sequence] = (),
 ) -> dict[str, object]:
     """Return the values of both templates; `ranks` and `sizes` are the frames behind them.
 

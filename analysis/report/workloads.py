@@ -9,57 +9,37 @@ from analysis import markdown as md
 from analysis import ranking
 
 
-class Workload(NamedTuple):
-    """A shape with a name, as `planning.single_shape.workloads` lists it."""
-
-    name: str
-    op: str
-    dtype: str
-    M: int
-    N: int
-
-    @property
-    def address(self) -> str:
-        """The end of the address of its question, after the GPU."""
-        return f"{self.op}/{self.dtype}/{self.M}x{self.N}"
-
-
 class Line(NamedTuple):
-    """A named size, and for each GPU the answer in each element type: "" if nothing was timed."""
+    """A named size, and its answers by GPU and element type: "" if nothing was timed."""
 
     name: str
     M: int
     N: int
-    answers: dict[str, dict[Workload, str]]
+    answers: dict[str, dict[str, str]]
 
     @property
-    def is_measured(self) -> bool:
-        """Return whether a GPU has an answer in an element type."""
-        return any(text for texts in self.answers.values() for text in texts.values())
+    def measured(self) -> int:
+        """Return how many answers there are."""
+        return sum(bool(text) for texts in self.answers.values() for text in texts.values())
 
 
-def lines(
-    workloads: Iterable[Workload], sizes: pd.DataFrame, gpus: list[str]
-) -> dict[str, list[Line]]:
-    """Return the workloads by operation, those with the most answers first.
+def lines(named: Iterable[Iterable], sizes: pd.DataFrame, gpus: list[str]) -> dict[str, list[Line]]:
+    """Return the named shapes by operation, those with the most answers first.
 
-    `sizes`: lines of `ranking.over_sweeps`.
+    `named`: (name, op, dtype, M, N), as `planning.single_shape.workloads` lists them. `sizes`:
+    lines of `ranking.over_sweeps`.
     """
-    firsts = ranking.winners(sizes).set_index(["op", "dtype", "M", "N", "gpu"]).to_dict("index")
-    answers = {place: _answer(first) for place, first in firsts.items()}
+    firsts = ranking.winners(sizes).set_index(["gpu", "op", "dtype", "M", "N"]).to_dict("index")
     by_op: dict[str, dict[tuple, Line]] = {}
-    for workload in workloads:
-        name, op, dtype, m, n = workload
-        lines_of_op = by_op.setdefault(op, {})
-        line = lines_of_op.setdefault((name, m, n), Line(name, m, n, {gpu: {} for gpu in gpus}))
+    for name, op, dtype, m, n in named:
+        line = Line(name, m, n, {gpu: {} for gpu in gpus})
+        line = by_op.setdefault(op, {}).setdefault(line[:3], line)
         for gpu in gpus:
-            line.answers[gpu][workload] = answers.get((op, dtype, m, n, gpu), "")
-
-    def answered(op: str) -> int:
-        lines_of_gpus = (texts for line in by_op[op].values() for texts in line.answers.values())
-        return sum(bool(text) for texts in lines_of_gpus for text in texts.values())
-
-    return {op: list(by_op[op].values()) for op in sorted(by_op, key=answered, reverse=True)}
+            first = firsts.get((gpu, op, dtype, m, n))
+            line.answers[gpu][dtype] = _answer(first) if first else ""
+    parts = {op: [*lines_of_op.values()] for op, lines_of_op in by_op.items()}
+    ops = sorted(parts, key=lambda op: -sum(line.measured for line in parts[op]))
+    return {op: parts[op] for op in ops}
 
 
 def _answer(first: Mapping) -> str:

@@ -15,7 +15,6 @@ from analysis.recorded import read_command
 from analysis.report import model
 from analysis.report.claim_lines import document
 from analysis.report.page.payload import payload
-from analysis.report.workloads import Workload
 from analysis.schema import UNRANKED
 from measure import ROOT
 
@@ -45,12 +44,11 @@ def write(
     """Write both reports to `folder`, and report/*.csv; equal inputs give equal bytes.
 
     `command` is the exact command that made the rows, `recorded` are the files
-    data/recorded/{gpu}/{sweep}.yaml of recorded rows, `workloads` are the values of each Workload.
+    data/recorded/{gpu}/{sweep}.yaml of recorded rows, `workloads` are the shapes with a name.
     The others are those of `model.build`.
     """
     recorded = list(recorded)
-    named = [Workload(*values) for values in workloads]
-    content = model.build(measurements, claims, published, unranked, named)
+    content = model.build(measurements, claims, published, unranked, list(workloads))
     kept = set(zip(measurements["gpu"], measurements["sweep"], strict=True))
     content["cautions"] += merge.left_out([path.with_suffix(".csv") for path in recorded], kept)
     tables = {line.file: line.table for line in content["trust"]}
