@@ -32,6 +32,15 @@ def require_tools(requested: Iterable[str]) -> None:
         raise WorkflowError(fault)
 
 
+def require_slurm() -> None:
+    """Raise WorkflowError without Slurm's commands: Snakemake would wait for ever."""
+    if shutil.which("sbatch") is None:
+        raise WorkflowError(
+            "the profile submits jobs to Slurm, and this machine has no sbatch; call Snakemake on "
+            "a login node of the cluster, or without --workflow-profile to measure here"
+        )
+
+
 def missing_tool() -> str | None:
     """Return None, or what Triton lacks to build its launcher: a compiler or Python's headers."""
     compilers = filter(None, (os.environ.get("CC"), "cc", "gcc", "clang"))

@@ -244,21 +244,20 @@ def threads(point: Point) -> int:
 
 
 def reproduce_command(
-    configfiles: Iterable[Path],
-    overrides: Mapping[str, object],
-    snakefile: Path,
-    profile: str | None = None,
+    configfiles: Iterable[Path], overrides: Mapping[str, object], project: Path
 ) -> str:
-    """Return the commands that repeat this sweep, with paths relative to the working directory."""
+    """Return the commands that repeat this sweep, with paths relative to the working directory.
+
+    `project`: the folder of the Snakefile.
+    """
     files = [os.path.relpath(path) for path in configfiles]
     values = [f"{key}={value}" for key, value in overrides.items()]
     words = ["--configfile", *files] if files else []
     words += ["--config", *values] if values else []
-    where = os.path.relpath(snakefile)
+    where = os.path.relpath(project / "Snakefile")
     elsewhere = ["--snakefile", where] if where != "Snakefile" else []
-    mode = ["--workflow-profile", profile] if profile else ["--cores", "all"]
-    call = shlex.join(["snakemake", *elsewhere, *mode, *words])
-    if profile or elsewhere:
+    call = shlex.join(["snakemake", *elsewhere, "--cores", "all", *words])
+    if elsewhere:
         return call
     by_make = shlex.join(["make", "run", *([f"ARGS={shlex.join(words)}"] if words else [])])
     return f"{by_make}\n# or, where Snakemake is installed:\n{call}"

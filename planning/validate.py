@@ -2,7 +2,6 @@
 
 import functools
 import math
-from collections.abc import Iterable
 from pathlib import Path
 
 import yaml
@@ -28,14 +27,8 @@ class ConfigError(WorkflowError):
     """Report a config that cannot be used; Snakemake prints the message without a traceback."""
 
 
-def validate_config(config: dict, layers: Iterable[dict]) -> None:
-    """Raise ConfigError unless `config` fits the schema and names variants that exist.
-
-    `layers`: what Snakemake merged into `config`. Merging drops an empty table, such as
-    `variants: {}`, so only its layer shows it.
-    """
-    for layer in layers:
-        config = config | {key: value for key, value in layer.items() if value == {}}
+def validate_config(config: dict) -> None:
+    """Raise ConfigError unless `config` fits the schema and names variants that exist."""
     errors = sorted(_validator().iter_errors(config), key=lambda e: [str(p) for p in e.path])
     faults = [_message(error) for error in errors]
     faults = faults or _bad_files(config) or _unknown_names(config)

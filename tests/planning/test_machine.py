@@ -33,3 +33,9 @@ def test_a_gpu_needs_a_compiler_and_headers(monkeypatch, tmp_path):
         machine.require_tools({"h200"})
     (tmp_path / "Python.h").write_text("", encoding="utf-8")
     machine.require_tools({"h200"})
+
+
+def test_without_slurm_s_commands_nothing_waits_for_them(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(WorkflowError, match="no sbatch; call Snakemake on a login node"):
+        machine.require_slurm()

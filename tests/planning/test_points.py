@@ -213,20 +213,14 @@ def test_without_the_package_that_finds_gpus_none_can_be_auto(monkeypatch, tmp_p
 
 def test_the_command_that_repeats_a_sweep(monkeypatch, tmp_path):
     monkeypatch.chdir(ROOT)
-    place = {"snakefile": ROOT / "Snakefile"}
-    lines = planned.reproduce_command([], {}, **place).splitlines()
+    lines = planned.reproduce_command([], {}, ROOT).splitlines()
     assert (lines[0], lines[-1]) == ("make run", "snakemake --cores all")
-    lines = planned.reproduce_command(
-        [ROOT / "my sweeps/x.yaml"], {"seed": 7}, **place
-    ).splitlines()
+    lines = planned.reproduce_command([ROOT / "my sweeps/x.yaml"], {"seed": 7}, ROOT).splitlines()
     options = "--configfile 'my sweeps/x.yaml' --config seed=7"
     assert lines[-1] == f"snakemake --cores all {options}"
     assert f"ARGS={options}" in shlex.split(lines[0])
-    changes = {"gpus": "[a100, h200]"}
-    by_slurm = planned.reproduce_command([], changes, **place, profile="profiles/slurm")
-    assert by_slurm == "snakemake --workflow-profile profiles/slurm --config 'gpus=[a100, h200]'"
     monkeypatch.chdir(tmp_path)
-    there = planned.reproduce_command([], {}, snakefile=tmp_path / "a b/Snakefile")
+    there = planned.reproduce_command([], {}, tmp_path / "a b")
     assert there == "snakemake --snakefile 'a b/Snakefile' --cores all"
 
 

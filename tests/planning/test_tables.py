@@ -39,7 +39,7 @@ def test_an_edit_of_a_script_of_the_workflow_runs_its_rule_again(monkeypatch):
 
 def test_planning_needs_neither_torch_nor_pandas():
     program = (
-        "import sys; from planning import cluster, machine, points, tables; "
+        "import sys; from planning import machine, points, tables; "
         "print([m for m in ('torch', 'triton', 'pandas', 'matplotlib') if m in sys.modules])"
     )
     assert processes.run_code(program).strip() == "[]"

@@ -14,17 +14,17 @@ from tests.slurm.lab import Lab
 from tests.workflow import runner
 
 HERE = Path(__file__).parent
-# ways to ask for a GPU: by its type, or by where it is and what its node offers
-TABLE = {
-    "a100": {"gres": "gpu:a100:1", "points": 17},
-    "h200": {"gres": "gpu:1", "partition": "h200s", "constraint": "has_h200", "points": 24},
-    "l40s": {"gres": "gpu:l40s:1", "points": 5},
+# Ways to request a GPU: by its type, or by where it is and what its node offers.
+REQUESTS = {
+    "gpu_model": {"a100": "a100", "l40s": "l40s"},
+    "slurm_partition": {"h200": "h200s"},
+    "constraint": {"h200": "has_h200"},
 }
 VARIANTS = ["torch_softmax", "torch_naive", "torch_jit", "triton_online"]
 
 
 class Sweep(runner.Runner):
-    """A copy of the project with a configuration and with TABLE in the profile."""
+    """A copy of the project with a configuration and with REQUESTS in the profile."""
 
     # the command of docs/howto/cluster.md, which looks at the queue after 2 s instead of 40
     mode = (
@@ -44,7 +44,12 @@ class Sweep(runner.Runner):
             synthetic.write_csv(folder / f"{status}.csv", [synthetic.row(status=status)])
         with (folder / "measure/process/run_point.py").open("a", encoding="utf-8") as file:
             file.write("\n\nfrom ..standin import measure_point\n")
-        (folder / "profiles/slurm/gpus.yaml").write_text(yaml.safe_dump(TABLE), encoding="utf-8")
+        profile = folder / "profiles/slurm/profile.yaml"
+        settings = yaml.safe_load(profile.read_text(encoding="utf-8"))
+        settings["set-resources"]["point"] |= {
+            name: f"{by_gpu}.get(wildcards.gpu)" for name, by_gpu in REQUESTS.items()
+        }
+        profile.write_text(yaml.safe_dump(settings), encoding="utf-8")
 
     def environment(self) -> dict[str, str]:
         return self.lab.environment

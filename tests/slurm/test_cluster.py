@@ -11,7 +11,7 @@ import pytest
 
 from tests.processes import until
 from tests.slurm import lab as slurm
-from tests.slurm.sweeps import TABLE, VARIANTS, Sweep
+from tests.slurm.sweeps import REQUESTS, VARIANTS, Sweep
 from tests.workflow.runner import UNTIL_MERGED, read_csv
 
 # one cluster, though several processes run tests
@@ -53,7 +53,7 @@ def until_cancelled(sweep, name):
 
 
 def cancel_one(sweep, run=None):
-    (name, *_) = [job["JobId"] for job in sweep.allocations() if "l40s" not in job["TresPerNode"]]
+    (name, *_) = [job["JobId"] for job in sweep.allocations() if "l40s" not in job["TresPerJob"]]
     sweep.lab.tell("scancel", name)
     until_cancelled(sweep, name)  # or the held point would go on
     sweep.release()
@@ -122,33 +122,28 @@ def by_job(played):
     return dict(found)
 
 
-def test_an_allocation_has_whole_matrices_up_to_the_points_of_the_table(played, by_job):
-    counts = defaultdict(list)
+def test_an_allocation_has_the_points_of_one_matrix(played, by_job):
+    nodes = Counter()
     for visits in by_job.values():
-        counts[visits[0]["node"]].append(len(visits))
-        matrices = [visit["point"].rpartition("/")[0] for visit in visits]
-        assert set(Counter(matrices).values()) == {OF_A_MATRIX}
-        assert len(list(itertools.groupby(matrices))) == len(set(matrices)), "one after another"
-    # 24 points, at most 17 together
-    assert {node: sorted(found) for node, found in counts.items()} == {
-        "node1": [8, 16],
-        "node2": [24],
-    }
+        (matrix,) = {visit["point"].rpartition("/")[0] for visit in visits}
+        assert len(visits) == OF_A_MATRIX, matrix
+        nodes[visits[0]["node"]] += 1
+    assert nodes == {"node1": len(SIZES), "node2": len(SIZES)}
     assert len(played("two types").sweep.allocations()) == len(by_job)
     points = [(v["point"], v["node"]) for visits in by_job.values() for v in visits]
     assert len(set(points)) == len(points), "each point once"
     assert {(p.split("/")[0], node) for p, node in points} == {("a100", "node1"), ("h200", "node2")}
 
 
-def test_an_allocation_asks_for_one_gpu_in_the_words_of_the_table_and_for_time_enough(
-    played, by_job
-):
+def test_an_allocation_requests_one_gpu_as_the_profile_says_and_time_enough(played, by_job):
     for job in played("two types").sweep.allocations():
         visits = by_job[job["JobId"]]
-        line = TABLE[visits[0]["point"].split("/")[0]]
-        assert job["TresPerNode"] == f"gres:{line['gres']}"
-        assert job["Partition"] == line.get("partition", "all")
-        assert job["Features"] == line.get("constraint", "(null)")
+        models, partitions, constraints = REQUESTS.values()
+        gpu = visits[0]["point"].split("/")[0]
+        model = f":{models[gpu]}" if gpu in models else ""
+        assert job["TresPerJob"] == f"gres:gpu{model}:1"
+        assert job["Partition"] == partitions.get(gpu, "all")
+        assert job["Features"] == constraints.get(gpu, "(null)")
         assert (job["NumNodes"], job["NumCPUs"], job["MinMemoryNode"]) == ("1", "4", "16000M")
         hours, minutes, seconds = map(int, job["TimeLimit"].split(":"))
         assert (60 * hours + minutes, seconds) == (MINUTES * len(visits), 0)

@@ -37,7 +37,7 @@ def mine(tmp_path):
 
 def test_all_includes_the_files_and_each_point_names_only_its_own(mine):
     config = edited(kernel_files=[str(mine)], shapes=[{"M": 4, "N": 8}])
-    validate.validate_config(config, [])
+    validate.validate_config(config)
     by_variant = {point.variant: point for point in points.expand(config, "h200")}
     assert set(by_variant) == {*kernels.default_variants("softmax"), "mine"}
     assert by_variant["mine"].files == (str(mine),)

@@ -11,7 +11,7 @@ import kernels
 import operations
 from kernels.terminal import replace_missing_characters
 from measure import fingerprint, row
-from planning import attempts, cluster, internals, machine, points, single_shape, tables, validate
+from planning import attempts, internals, machine, points, single_shape, tables, validate
 
 replace_missing_characters()  # a dry run and --summary print to standard output
 
@@ -33,34 +33,15 @@ if set("{}") & set(str(ROOT)):
 defaults = yaml.safe_load(Path(PROJECT, "config.yaml").read_text(encoding="utf-8"))
 update_config(defaults, config)
 config.update(defaults)
-single_shape.expand_words(config, internals.chosen_keys(workflow))
-CONFIG_FILES, CONFIG_OPTIONS = internals.given_configs(workflow)
-validate.validate_config(config, internals.config_layers(workflow))
-IN_ALLOCATION = internals.is_in_allocation(workflow)
-# A profile with a table of GPUs is that of a cluster. An allocation is given its points, and not
-# the profile.
-PROFILE = None
-if not IN_ALLOCATION:
-    PROFILE = cluster.profile_with_table(internals.named_profiles(), ROOT)
-SUBMITS_JOBS = PROFILE is not None
-USES_CLUSTER = SUBMITS_JOBS or IN_ALLOCATION
-CLUSTER_GPUS = {}
-if SUBMITS_JOBS:
-    CLUSTER_GPUS = cluster.table(Path(PROFILE, cluster.TABLE))
-    cluster.require_gpus(config["gpus"], CLUSTER_GPUS, Path(PROFILE, cluster.TABLE))
+single_shape.expand_words(config, GIVEN_KEYS)
+validate.validate_config(config)
 
 EXPANDED_POINTS = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
 POINTS = points.within_limits(EXPANDED_POINTS, config["cpu"])
+for gpu, expanded in EXPANDED_POINTS.items():
+    logger.info(points.announce(config, gpu, expanded, POINTS.get(gpu, [])))
 POINT_BY_ROW = {points.row_path(p): p for chosen in POINTS.values() for p in chosen}
 ROW_FILES = [*POINT_BY_ROW, *(str(row.samples_path(Path(path))) for path in POINT_BY_ROW)]
-if IN_ALLOCATION:
-    # Slurm may start an allocation again, after rows of it have failed: it still makes the attempt
-    # for which it was planned.
-    for planned in list(POINT_BY_ROW.values()):
-        POINT_BY_ROW |= {points.row_path(p): p for p in attempts.previous(planned)}
-if not IN_ALLOCATION:
-    for gpu, expanded in EXPANDED_POINTS.items():
-        logger.info(points.announce(config, gpu, expanded, POINTS.get(gpu, [])))
 
 PUBLISHED = ROOT / "data" / "published"
 PUBLISHED_FILES = [PUBLISHED / tables.SOURCES, *sorted(PUBLISHED.glob("*.csv"))]
@@ -73,17 +54,9 @@ DRAWN_GPUS = [*POINTS, "a100"] if POINTS else tables.gpus(RECORDED, PUBLISHED)
 # `all`: figures that cover every GPU
 FIGURES = expand(f"{RESULTS}/figures/{{gpu}}", gpu=dict.fromkeys(["all", *DRAWN_GPUS]))
 WORKLOADS = json.dumps(single_shape.workloads(config, sorted((ROOT / "sweeps").glob("*.yaml"))))
-MAIN_FILE = Path(workflow.main_snakefile)
-REPRODUCE_COMMAND = points.reproduce_command(CONFIG_FILES, CONFIG_OPTIONS, MAIN_FILE, PROFILE)
-
-
-# Each point needs the only slot of its allocation, so one point is timed at a time.
-if USES_CLUSTER:
-    workflow.register_resource("slot", 1)
-
-
-resource_scopes:
-    slot="local",
+REPRODUCE_COMMAND = points.reproduce_command(
+    *internals.given_configs(workflow), Path(workflow.basedir)
+)
 
 
 wildcard_constraints:
@@ -137,8 +110,3 @@ def row_of(wildcards):
 
 def point_of(wildcards):
     return require_in_sweep(POINT_BY_ROW, row_of(wildcards), "row")
-
-
-def cluster_resource(column):
-    """Return a function of the wildcards: the value of a column for the GPU of a point."""
-    return lambda wildcards: CLUSTER_GPUS.get(wildcards.gpu, {}).get(column)

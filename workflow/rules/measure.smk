@@ -1,18 +1,39 @@
 # One job measures one replicate of a point. Whatever a kernel does, the job ends with a row.
+import math
 import shlex
 
 from measure.device import gpus
 
-BOARDS = [] if USES_CLUSTER else gpus.visible_gpus()
-MEASURING_ORDER = points.in_measuring_order(POINT_BY_ROW.values(), config["seed"], BOARDS)
+MEASURING_ORDER = points.in_measuring_order(
+    POINT_BY_ROW.values(), config["seed"], gpus.visible_gpus()
+)
 PRIORITIES = {points.row_path(p): -number for number, p in enumerate(MEASURING_ORDER)}
-ALLOCATIONS = cluster.allocations(MEASURING_ORDER, CLUSTER_GPUS) if SUBMITS_JOBS else {}
+# Slurm may start an allocation again, after rows of it have failed: it still makes the attempt for
+# which it was planned.
+for planned in MEASURING_ORDER:
+    POINT_BY_ROW |= {points.row_path(p): p for p in attempts.previous(planned)}
+STARTING_S = 10  # of a job: Python and torch start in 3 s, and the rest is a margin
 
 
 onstart:
-    if SUBMITS_JOBS:
-        cluster.check_commands()
-    machine.require_tools(internals.gpus_to_measure(workflow))
+    if internals.submits_jobs(workflow):
+        machine.require_slurm()
+    else:
+        unmeasured = (p for p in MEASURING_ORDER if not os.path.exists(points.row_path(p)))
+        machine.require_tools({point.gpu for point in unmeasured})
+
+
+# A limit of --resources gpu=1 counts in each allocation of a cluster, not in all of them together.
+resource_scopes:
+    gpu="local",
+
+
+# A cluster's profile puts the points into groups, and a rule in a group is not local: it is
+# submitted. The Snakemake of an allocation knows no groups, so it runs the points itself, one after
+# another. As a step of the allocation each would take 3 s more, to start the step and another
+# Snakemake.
+localrules:
+    point,
 
 
 rule rows:
@@ -31,28 +52,14 @@ rule point:
     log:
         points.LOG,
     # the variants of a matrix follow each other
-    priority: lambda wildcards: PRIORITIES[row_of(wildcards)]
-    # only for a cluster: elsewhere a group would make planning slower
-    group:
-        (lambda wildcards: internals.as_one_group(workflow, ALLOCATIONS[row_of(wildcards)]))
-        if SUBMITS_JOBS
-        else None
-    # The Snakemake of an allocation runs the points itself, one after another. As a step of the
-    # allocation each point would take 3 s more, to start the step and another Snakemake.
-    localrule: IN_ALLOCATION
+    priority: lambda wildcards: PRIORITIES.get(row_of(wildcards), 0)
     conda:
         conda_env("environment.yml")
     threads: lambda wildcards: points.threads(point_of(wildcards))
     resources:
-        # on a cluster `gres` requests the GPU; with --gpus as well, Slurm refuses
-        gpu=lambda wildcards: int(point_of(wildcards).timed and not USES_CLUSTER),
-        slot=int(USES_CLUSTER),
-        # the point, its supervisor and a compiler need one each; one more is a reserve
-        cpus_per_task=lambda wildcards: 4 if USES_CLUSTER else None,
-        gres=cluster_resource("gres"),
-        slurm_partition=cluster_resource("partition"),
-        constraint=cluster_resource("constraint"),
-        runtime=cluster.minutes(config["timeout_s"]),
+        gpu=lambda wildcards: int(point_of(wildcards).timed),
+        # minutes that an allocation requests for the point
+        runtime=math.ceil((config["timeout_s"] + STARTING_S) / 60),
         # A resource, because a changed param would measure every point again. Points that had too
         # little time are measured again by planning/attempts.py.
         # --lint refuses a global variable in the command.
