@@ -1,78 +1,55 @@
-"""Check the arguments of `make run`, and the files of its config, which Snakemake reads first.
+"""Check the words of `make run ARGS=…` that Snakemake answers with a traceback or without a name.
 
-Snakemake itself would print a traceback, or an error that does not name the file. `python -m
-planning.arguments WORDS` prints one line, and exits with 2 if a word or a file is invalid.
+`python -m planning.arguments WORDS` prints one line, and exits with 2, if a word is invalid.
 """
 
+import argparse
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
 
-FILE_OPTIONS = ("--configfile", "--configfiles")
-KEY_OPTIONS = ("--config", "-C")
-# The words of `make shape`, of which Snakemake refuses those of one letter.
-SHAPE_WORDS = ("M", "N", "DTYPE", "OP", "KERNEL")
-DEFAULTS = Path("config.yaml")
-YAML = (".yaml", ".yml")
+
+def check(words: Sequence[str]) -> None:
+    """Exit with 2 after one line if Snakemake cannot mean these words."""
+    parser = argparse.ArgumentParser(
+        prog="make run", usage=argparse.SUPPRESS, add_help=False, allow_abbrev=False
+    )
+    # argparse checks a default that is text like a word of the command line
+    parser.add_argument("--defaults", type=_config_file, default="config.yaml")
+    parser.add_argument("--configfile", "--configfiles", nargs="+", type=_config_file)
+    parser.add_argument("--config", "-C", nargs="+", type=_key_and_value)
+    for word in parser.parse_known_args(words)[1]:
+        if word.endswith((".yaml", ".yml")):
+            parser.error(f"{word} is no target; a sweep is given as --configfile {word}")
 
 
-def fault_of(words: Sequence[str]) -> str | None:
-    """Return None, or what is wrong with the arguments of Snakemake."""
-    if fault := fault_of_config(DEFAULTS):
-        return fault
-    pairs = list(_with_options(words))
-    if fault := _fault_of_shape([word for option, word in pairs if option in KEY_OPTIONS]):
-        return fault
-    for option, word in pairs:
-        if option in FILE_OPTIONS:
-            if fault := fault_of_config(Path(word)):
-                return f"--configfile {fault}"
-        elif word.endswith(YAML) and "=" not in word:
-            return f"{word} is no target of Snakemake; a sweep is given by --configfile {word}"
-    return None
-
-
-def _with_options(words: Iterable[str]) -> Iterable[tuple[str, str]]:
-    """Yield each word that is no option, after the last option before it."""
-    option = ""
-    for word in words:
-        if word.startswith("-"):
-            option, _, word = word.partition("=")
-        if word:
-            yield option, word
-
-
-def _fault_of_shape(words: Iterable[str]) -> str | None:
-    """Return None, or how Snakemake spells the arguments of `make shape`, such as `M=4 N=8`."""
-    asked = dict(word.split("=", 1) for word in words if "=" in word)
-    if not asked.keys() & set(SHAPE_WORDS):
-        return None
-    meant = {"shape": f"{asked.get('M', 'M')}x{asked.get('N', 'N')}"}
-    meant |= {word.lower(): asked[word] for word in ("DTYPE", "OP") if word in asked}
-    if "KERNEL" in asked:
-        meant["kernel_files"] = f"[{asked['KERNEL']}]"
-    text = " ".join(f"{key}={value}" for key, value in meant.items())
-    return f"--config: Snakemake takes no key of one letter; a shape is given by --config {text}"
-
-
-def fault_of_config(path: Path) -> str | None:
-    """Return None, or why a file cannot be the config of a sweep."""
+def _config_file(name: str) -> str:
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.safe_load(Path(name).read_text(encoding="utf-8"))
     except OSError as error:
-        return f"{path}: {error.strerror}; the project's sweeps are in sweeps/"
+        fault = f"{error.strerror}; the project's sweeps are in sweeps/"
     except UnicodeDecodeError:
-        return f"{path}: it is not UTF-8 text"
+        fault = "it is not UTF-8 text"
     except yaml.YAMLError as error:
-        return f"{path}: it is not valid YAML: {' '.join(str(error).split())}"
-    if not isinstance(content, dict):
-        return f"{path}: it must have keys and values, as config.yaml has"
-    return None
+        fault = f"it is not valid YAML: {' '.join(str(error).split())}"
+    else:
+        if isinstance(content, dict):
+            return name
+        fault = "it must have keys and values, as config.yaml has"
+    raise argparse.ArgumentTypeError(f"{name}: {fault}")
+
+
+def _key_and_value(word: str) -> str:
+    if re.match("([A-Z]+|.)=", word):  # such as the M=4096 of `make shape`
+        raise argparse.ArgumentTypeError(
+            f"no key {word.partition('=')[0]}; a shape is given as --config shape=4096x128256 "
+            "dtype=bfloat16 op=log_softmax, a kernel as 'kernel_files=[my.py]'"
+        )
+    return word
 
 
 if __name__ == "__main__":
-    if fault := fault_of(sys.argv[1:]):
-        print(f"error: {fault}", file=sys.stderr)
-        sys.exit(2)
+    check(sys.argv[1:])
