@@ -12,7 +12,7 @@ from tests.workflow.runner import configure, environment, read_csv
 from tools import pins
 
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-ODD = 'a $HOME "b" it\'s #c {d} e\\f'  # all that a shell, make or a format string may take
+ODD = 'a $HOME "b" it\'s #c e\\f'  # all that a shell, make or a format string may take
 
 
 def make(folder: Path, *words: str) -> subprocess.CompletedProcess:

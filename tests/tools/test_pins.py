@@ -62,7 +62,7 @@ def test_every_rule_that_runs_something_names_an_environment_that_exists():
     for path in sorted((ROOT / "workflow/rules").glob("*.smk")):
         for rule in re.split(r"^rule ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
             if re.search(r"^ +(shell|script):", rule, re.MULTILINE):
-                (name,) = re.findall(r'conda:\s+conda_env\("(.+)"\)', rule)
-                assert name in CONDA
+                (name,) = re.findall(r'conda:\s+"(.+)"', rule)
+                assert (path.parent / name).resolve().relative_to(ROOT).as_posix() in CONDA
                 seen.add(rule.split(":")[0])
     assert seen >= {"point", "merge", "collect", "summary", "claims", "gpu_figures", "report"}

@@ -63,15 +63,13 @@ def test_a_file_of_no_point_of_the_sweep_is_refused_in_words(finished_sweep):
         assert words in Runner(finished_sweep[0])("-n", name, fails=True)
 
 
-def test_a_project_in_a_folder_with_braces_and_quotes_reports_what_is_recorded(project, tmp_path):
-    """From elsewhere the paths of its tables would have the name, which is refused in words."""
-    odd = project.rename(project.with_name('odd {x} $HOME "a" it\'s'))
+def test_a_project_in_a_folder_with_quotes_reports_what_is_recorded(project):
+    odd = project.rename(project.with_name('odd $HOME "a" it\'s'))
     configure(odd, gpus=["recorded"])
-    run = Runner(odd)
-    run("results/recorded/claims.csv")
+    Runner(odd)("results/recorded/claims.csv")
     assert (odd / "results/recorded/claims.csv").stat().st_size > 1000
-    said = run("-n", "--directory", str(tmp_path / "elsewhere"), fails=True)
-    assert "braces in the name of the project's folder" in said
+    braces = odd.rename(odd.with_name("odd {x}"))
+    assert "braces in the path of the project" in Runner(braces)("-n", fails=True)
 
 
 MODULE = """

@@ -34,7 +34,7 @@ rule merge:
     log:
         "results/logs/merge/{gpu}.log",
     conda:
-        conda_env("workflow/envs/analysis.yml")
+        "../envs/analysis.yml"
     params:
         code=analysis_code("merge"),
         sweep=config["sweep"],
@@ -54,7 +54,7 @@ rule collect:
     log:
         f"{RESULTS}/logs/collect.log",
     conda:
-        conda_env("workflow/envs/analysis.yml")
+        "../envs/analysis.yml"
     params:
         code=analysis_code("merge"),
         current=current_code,  # decides which recorded rows are stale
@@ -76,7 +76,7 @@ rule summary:
     log:
         f"{RESULTS}/logs/summary.log",
     conda:
-        conda_env("workflow/envs/analysis.yml")
+        "../envs/analysis.yml"
     params:
         code=analysis_code("frame", "ranking"),
     message:
@@ -95,7 +95,7 @@ rule claims:
     log:
         f"{RESULTS}/logs/claims.log",
     conda:
-        conda_env("workflow/envs/analysis.yml")
+        "../envs/analysis.yml"
     params:
         code=analysis_code("frame", "published", "claims/__init__"),
     message:
@@ -122,7 +122,7 @@ rule gpu_figures:
     log:
         f"{RESULTS}/logs/figures/{{gpu}}.log",
     conda:
-        conda_env("workflow/envs/analysis.yml")
+        "../envs/analysis.yml"
     params:
         code=analysis_code("frame", "published", "figures/write"),
         folder=lambda wildcards, output: os.path.dirname(output[0]),
@@ -148,7 +148,7 @@ rule report:
     log:
         f"{RESULTS}/logs/report.log",
     conda:
-        conda_env("workflow/envs/analysis.yml")
+        "../envs/analysis.yml"
     params:
         code=analysis_code("frame", "published", "claims/__init__", "report/write"),
         unranked=config["unranked_flags"],

@@ -20,13 +20,13 @@ shell.prefix(
     "set -euo pipefail; export PYTHONSAFEPATH=1 PYTHONUTF8=1"
     " PYTHONPATH={PROJECT:q}${{PYTHONPATH:+:$PYTHONPATH}}; "
 )
+if set("{}") & set(PROJECT):
+    raise validate.ConfigError(
+        f"{PROJECT}: braces in the path of the project would be wildcards to Snakemake; "
+        "rename the folder"
+    )
 # relative, so that a copy of the project has the same file names
 ROOT = Path(os.path.relpath(PROJECT))
-if set("{}") & set(str(ROOT)):
-    raise validate.ConfigError(
-        f"{ROOT}: braces in the name of the project's folder would be wildcards to Snakemake; "
-        "rename the folder, or call Snakemake inside it, without --directory"
-    )
 
 # the defaults: a config.yaml where the sweep runs, and a workflow that uses this one as a module,
 # give only the keys that they change
@@ -61,18 +61,6 @@ REPRODUCE_COMMAND = points.reproduce_command(
 
 wildcard_constraints:
     **dict.fromkeys((*row.IDENTITY, "fingerprint"), r"\w+"),
-
-
-def conda_env(name):
-    """Return what a rule's `conda` needs for a file of the project.
-
-    Snakemake formats the file's path with the wildcards, so braces in the project's folder are
-    doubled; a string in the rule could not have them.
-    """
-    path = os.path.join(PROJECT, name)
-    if not set("{}") & set(path):
-        return path
-    return lambda wildcards: path.replace("{", "{{").replace("}", "}}")
 
 
 def require_in_sweep(known, name, what):

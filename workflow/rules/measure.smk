@@ -54,7 +54,7 @@ rule point:
     # the variants of a matrix follow each other
     priority: lambda wildcards: PRIORITIES.get(row_of(wildcards), 0)
     conda:
-        conda_env("environment.yml")
+        "../../environment.yml"
     threads: lambda wildcards: points.threads(point_of(wildcards))
     resources:
         gpu=lambda wildcards: int(point_of(wildcards).timed),
