@@ -11,7 +11,7 @@ PROJECT = str(workflow.current_basedir)
 sys.path.insert(0, PROJECT)
 
 
-# of --configfile and --config, or of the workflow that uses this one as a module
+# Keys that --configfile, --config or a workflow that uses this one as a module give.
 GIVEN_KEYS = set(config)
 # where the sweep runs (--directory); common.smk adds the defaults of the keys that it lacks
 if os.path.exists("config.yaml"):

@@ -12,7 +12,8 @@ PRIORITIES = {points.row_path(p): -number for number, p in enumerate(MEASURING_O
 # which it was planned.
 for planned in MEASURING_ORDER:
     POINT_BY_ROW |= {points.row_path(p): p for p in attempts.previous(planned)}
-STARTING_S = 10  # of a job: Python and torch start in 3 s, and the rest is a margin
+# Seconds that a job takes to start: Python and torch need 3, and the rest is a margin.
+STARTING_S = 10
 
 
 onstart:
@@ -29,9 +30,9 @@ resource_scopes:
 
 
 # A cluster's profile puts the points into groups, and a rule in a group is not local: it is
-# submitted. The Snakemake of an allocation knows no groups, so it runs the points itself, one after
-# another. As a step of the allocation each would take 3 s more, to start the step and another
-# Snakemake.
+# submitted. The Snakemake of an allocation gets no groups but --jobs 1, so it runs the points itself,
+# one after another. As a step of the allocation each would take 3 s more, to start the step and
+# another Snakemake.
 localrules:
     point,
 
@@ -58,7 +59,7 @@ rule point:
     threads: lambda wildcards: points.threads(point_of(wildcards))
     resources:
         gpu=lambda wildcards: int(point_of(wildcards).timed),
-        # minutes that an allocation requests for the point
+        # minutes; an allocation requests the sum over its points
         runtime=math.ceil((config["timeout_s"] + STARTING_S) / 60),
         # A resource, because a changed param would measure every point again. Points that had too
         # little time are measured again by planning/attempts.py.
