@@ -101,6 +101,15 @@ def leads(sizes: pd.DataFrame, rival: str) -> pd.Series:
     return ranking.leads(pair, OURS, torch=False)["lead"]
 
 
+def age(ranks: pd.DataFrame, kernel: str) -> str:
+    """Return a sentence if an older version of a kernel was timed at some sizes, or ""."""
+    own = ranks[ranks["variant"] == kernel]
+    older = (own["stale"] == "true").mean()
+    return (
+        f" An older version of `{kernel}` was timed at {percent(older)} of them." if older else ""
+    )
+
+
 def over_peers(sizes: pd.DataFrame) -> dict[str, pd.Series]:
     """Return the kernels of other projects that `frontier` has raced, with its `leads`."""
     peers = {name for name in sizes["variant"] if name.startswith("peer_")}
@@ -159,7 +168,10 @@ def goal_table(rows: pd.DataFrame, kernel: str = OURS) -> str:
             if any(map(len, goals.values())):
                 lines.append([gpu.upper(), part, *(_cell(*goal) for goal in goals.items())])
         lost = _losses(reached(own, kernel)["level"])
-        losses.append(f"{gpu.upper()}, more than 1 % behind, in times of the fastest: {lost}.")
+        losses.append(
+            f"{gpu.upper()}, more than 1 % behind, in times of the fastest: {lost}."
+            f"{age(own, kernel)}"
+        )
     goals = GOALS[kernel].values()
     shares = ["goal", "", *(percent(goal.share) for goal in goals)]
     heads = ["GPU", "sizes", *(goal.head for goal in goals)]

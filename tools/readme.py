@@ -51,8 +51,6 @@ def headline(rows: pd.DataFrame) -> str:
     peers = ranks[ranks["variant"].str.startswith("peer_") & ranks["rank"].notna()]
     level = goals.reached(ranks)["level"]
     level = level[level.index.isin(pd.MultiIndex.from_frame(peers[SIZE]))]
-    older = (ranks.loc[ranks["variant"] == OURS, "stale"] == "true").mean()
-    age = f" An older version of the kernel was timed at {percent(older)} of them." if older else ""
     return (
         f"On an {gpu}, this repository's softmax and log-softmax run "
         f"**{number(mean.graph, 2)} times as fast as PyTorch's** in CUDA graphs and "
@@ -60,7 +58,7 @@ def headline(rows: pd.DataFrame) -> str:
         f"{counted(mean.sizes, 'measured size')}; half of them gain at least "
         f"{number(mean.graph_median, 2)} times in a graph). Of the {counted(len(level), 'size')} "
         f"where another project's kernel was timed, it is the fastest or within 1 % of it at "
-        f"{level['met'].sum()}.{age}"
+        f"{level['met'].sum()}.{goals.age(ranks, OURS)}"
     )
 
 
@@ -143,6 +141,7 @@ def _logits(sizes: pd.DataFrame) -> str:
         f"losses](docs/special_rows.md): {names}. `{OURS_OF_LOGITS}` is {own}, and {mean} times "
         "as fast as torch functions composed in float32 (geometric mean). It is "
         f"{_race(ranking.leads(sizes, OURS_OF_LOGITS, torch=False)['lead'])}."
+        f"{goals.age(ours, OURS_OF_LOGITS)}"
     )
 
 
