@@ -33,9 +33,9 @@ def test_the_headline_says_that_the_kernel_has_changed_since():
     rows = recorded({OURS: 2.0, "peer_liger": 1.2})
     older = rows.assign(stale="true")
     new = recorded({OURS: 2.0}, n=4096).assign(stale="false")
-    said = " An older version of the kernel was timed at {} % of them."
-    assert readme.headline(older).endswith(said.format(100))
-    assert readme.headline(pd.concat([older, new])).endswith(said.format(50))
+    sentence = " An older version of `frontier` was timed at {} of them."
+    assert readme.headline(older).endswith(sentence.format("all"))
+    assert readme.headline(pd.concat([older, new])).endswith(sentence.format("50 %"))
     assert "older" not in readme.headline(new)
 
 
