@@ -105,9 +105,8 @@ def age(ranks: pd.DataFrame, kernel: str) -> str:
     """Return a sentence if an older version of a kernel was timed at some sizes, or ""."""
     own = ranks[ranks["variant"] == kernel]
     older = (own["stale"] == "true").mean()
-    return (
-        f" An older version of `{kernel}` was timed at {percent(older)} of them." if older else ""
-    )
+    share = "all" if older == 1 else percent(older)
+    return f" An older version of `{kernel}` was timed at {share} of them." if older else ""
 
 
 def over_peers(sizes: pd.DataFrame) -> dict[str, pd.Series]:
