@@ -15,6 +15,8 @@ ARGS ?=
 SWEEPS ?=
 
 .PHONY: run report figures shape peers record test test-all lint format lock docs rulegraph clean help
+# Two Snakemakes cannot run in one folder.
+.NOTPARALLEL:
 
 run: $(VENV)/.ready  ## set up .venv, run the default sweep
 	@python3 -m planning.arguments $(ARGS)
@@ -28,6 +30,7 @@ figures: $(VENV)/.reports  ## draw every figure of recorded and published rows
 
 # make passes its variables on in the environment.
 # make shape M=4096 N=128256 DTYPE=bfloat16 OP=log_softmax KERNEL=my_softmax.py
+# PROFILE=my.ncu-rep also profiles one call of KERNEL.
 shape: $(VENV)/.ready  ## rank torch, frontier, the peers and KERNEL at one M, N, DTYPE and OP
 	@python3 -m tools.shape --M="$$M" --N="$$N" --dtype="$$DTYPE" --op="$$OP" --kernel="$$KERNEL" \
 	  --profile="$$PROFILE"

@@ -64,9 +64,10 @@ def rank_variants(measurements: pd.DataFrame) -> pd.DataFrame:
     places = _contest(_with_best_sets(places.astype(dict.fromkeys(PLACE, "float64"))), table)
     table = table.merge(places, how="left", on=on)
     counts = is_ranked(table, any_board=True)
-    table[PLACE[:-2]] = table[PLACE[:-2]].where(counts)
+    shown = ["rank", "behind_best", "behind_low", "behind_high"]
+    table[shown] = table[shown].where(counts)
     table["competitors"] = table["competitors"].where(counts).fillna(0).astype("int64")
-    table["in_best_set"] = counts & (table["in_best_set"] == True)  # noqa: E712  NaN: has no place
+    table["in_best_set"] = counts & table["in_best_set"].eq(True)  # NaN: has no place
     return _with_contestants(table.assign(no_winner=table["no_winner"].where(counts).fillna("")))
 
 
@@ -190,17 +191,17 @@ def contestant(variant: str) -> str:
     return OURS if variant.startswith(f"{OURS}_") else variant
 
 
-def leads(sizes: pd.DataFrame, kernel: str, torch: bool = True) -> pd.DataFrame:
+def leads(sizes: pd.DataFrame, kernel: str, against_torch: bool = True) -> pd.DataFrame:
     """Return the lead of `kernel` over its best rival: a line for each SIZE, where it has one.
 
     `lead` is how many times as fast as `rival`, the fastest variant of others, it is. `tie`: both
-    are in the best set. `torch`: torch is a rival, too. It needs no line, because every process
-    times it beside its variant; without one, it ties with what is within stats.TIE. `sizes`: of
-    `over_sweeps`.
+    are in the best set. `against_torch`: torch counts as a rival. It needs no line of its own,
+    because every process times it beside its variant; without one, it ties with what is within
+    stats.TIE. `sizes`: of `over_sweeps`.
     """
     own = sizes[sizes["variant"] == kernel]
     rivals = sizes[sizes["variant"].map(contestant) != contestant(kernel)]
-    if torch:
+    if against_torch:
         timed = pd.MultiIndex.from_frame(sizes.loc[is_baseline(sizes), SIZE])
         beside = own[~pd.MultiIndex.from_frame(own[SIZE]).isin(timed)]
         near = beside["speedup"].between(1 / (1 + stats.TIE), 1 + stats.TIE)

@@ -19,3 +19,8 @@ def submits_jobs(workflow) -> bool:
     --config, but a user's own --config would replace it.
     """
     return not workflow.local_exec
+
+
+def groups_points(workflow) -> bool:
+    """Return whether the profile groups the points; without a group they run on this machine."""
+    return "point" in workflow.group_settings.overwrite_groups

@@ -98,7 +98,7 @@ def leads(sizes: pd.DataFrame, rival: str) -> pd.Series:
     if rival == TORCH:  # timed beside every variant, it needs no row
         return sizes[sizes["variant"] == OURS].set_index(SIZE)["speedup"]
     pair = sizes[sizes["variant"].isin((OURS, rival))]
-    return ranking.leads(pair, OURS, torch=False)["lead"]
+    return ranking.leads(pair, OURS, against_torch=False)["lead"]
 
 
 def age(ranks: pd.DataFrame, kernel: str) -> str:

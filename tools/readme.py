@@ -140,7 +140,7 @@ def _logits(sizes: pd.DataFrame) -> str:
         "all but one, are -inf, these kernels compute [wrong log-probabilities or "
         f"losses](docs/special_rows.md): {names}. `{OURS_OF_LOGITS}` is {own}, and {mean} times "
         "as fast as torch functions composed in float32 (geometric mean). It is "
-        f"{_race(ranking.leads(sizes, OURS_OF_LOGITS, torch=False)['lead'])}."
+        f"{_race(ranking.leads(sizes, OURS_OF_LOGITS, against_torch=False)['lead'])}."
         f"{goals.age(ours, OURS_OF_LOGITS)}"
     )
 

@@ -244,7 +244,7 @@ def _race(part: pd.DataFrame) -> list[str]:
     part = part.sort_values("rank").drop_duplicates("variant")
     first, rivals = part.iloc[0], part.iloc[1:].sort_values("speedup", ascending=False)
     named = "`" + part["variant"] + "`" + part["flags"].map(frame.mark)
-    best = named[part["in_best_set"] == True].tolist()  # noqa: E712  NaN: has no rank
+    best = named[part["in_best_set"].eq(True)].tolist()  # NaN: has no rank
     rivals = rivals[~frame.is_baseline(rivals)]
     ranked_before = rivals["rank"].notna().cumsum().shift(fill_value=0)
     following = [

@@ -102,7 +102,8 @@ def _share(evidence: Evidence, sides: dict[int, str], as_claimed: str, otherwise
         + clause("too close to call", sizes_on(UNCLEAR, sides))
     )
     lacking = sizes - len(sides)
-    why += f"; {md.counted(lacking, 'size')} cannot be compared" * (lacking > 0)
+    if lacking > 0:
+        why += f"; {md.counted(lacking, 'size')} cannot be compared"
     share = above / len(sides)
     unclear = list(sides.values()).count(UNCLEAR) / len(sides)
     compared = compare_shares(share, share + unclear, evidence.published_value)

@@ -202,7 +202,9 @@ def verdict(comparison: Comparison) -> tuple[int, str]:
     changes = comparison.changes
     failed = int(changes["failed"].sum())
     words = [f"{md.counted(failed, 'point')} failed"] if failed else []
-    if missing := uncompared(comparison):
+    missing = uncompared(comparison)
+    is_incomplete = bool(missing)
+    if missing:
         words += [f"nothing of {', '.join(missing)} could be compared"]
     reasons = {
         schema.OTHER_CODE: "of an older code, so finish the run",
@@ -210,13 +212,13 @@ def verdict(comparison: Comparison) -> tuple[int, str]:
         "so measure them again",
     }
     for reason, remedy in reasons.items():
-        if count := int(changes["note"].str.contains(reason).sum()):
+        if count := int(changes["note"].str.contains(reason, regex=False).sum()):
             words += [f"{md.counted(count, 'point')} {remedy}"]
-            missing = True
+            is_incomplete = True
     for name, is_timed in _new_kernels(*comparison[:2]).items():
         words += [f"{name} is new" + ("" if is_timed else ", and no point of it was timed")]
-        missing = missing or not is_timed
-    if missing or (changes["change"] == BROKE).any():
+        is_incomplete = is_incomplete or not is_timed
+    if is_incomplete or (changes["change"] == BROKE).any():
         return exit_codes.BROKE, "; ".join(words)
     if failed:
         return exit_codes.SLOWER, "; ".join(words)

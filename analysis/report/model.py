@@ -143,7 +143,8 @@ def leaders(raced: pd.DataFrame, total: int) -> str:
     wrong = set(raced.loc[raced["flags"].str.contains(r"\bedge_cases\b"), "variant"])
     sign = schema.MARK_OF["edge_cases"]
     return ", ".join(
-        f"{name}{sign * (name in wrong)} {count}/{total}" for name, count in counts[:2].items()
+        f"{name}{sign if name in wrong else ''} {count}/{total}"
+        for name, count in counts[:2].items()
     )
 
 
@@ -156,8 +157,8 @@ def regret(part: pd.DataFrame) -> str:
     if worst.empty:
         return "none runs at every size" if len(behind) else ""
     name = palette.most_first(-worst)[0]
-    many = f" ({timed[name]} of {len(behind)} shapes)" * int(timed[name] < len(behind))
-    return f"{name}: {md.percent(worst[name] - 1, 1)}{many}"
+    shapes = f" ({timed[name]} of {len(behind)} shapes)" if timed[name] < len(behind) else ""
+    return f"{name}: {md.percent(worst[name] - 1, 1)}{shapes}"
 
 
 def environment(rows: pd.DataFrame) -> pd.DataFrame:

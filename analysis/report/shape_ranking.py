@@ -96,7 +96,7 @@ def wrong_on(row: Mapping) -> str:
 def _against_rival(table: pd.DataFrame, kernel: str) -> str:
     """Return the time over that of the fastest other kernel, which is torch only if all else is."""
     timed, alone = table[table["rank"].notna()], ""
-    leads = ranking.leads(timed, kernel, torch=False)
+    leads = ranking.leads(timed, kernel, against_torch=False)
     if leads.empty:
         leads, alone = ranking.leads(timed, kernel), " (no other kernel was timed)"
     if leads.empty:

@@ -8,7 +8,7 @@ NO_INDEX = -(2**63)  # no target has this value, so no row is ignored
 
 
 class RowOptions(NamedTuple):
-    """Hold what a call computes, beside its tensors."""
+    """Hold what a call computes, apart from its tensors."""
 
     operation: str  # The name of a struct in logits_forward.cu.
     temperature: float = 1.0

@@ -1,7 +1,7 @@
 """Launch the kernels of logits on torch's tensors.
 
-All tensors of a call are on the current device, where the caller has checked shapes, dtypes and
-strides: x is (M, N) of any row stride, and everything else is contiguous.
+All tensors of a call are on the current device, and the caller has checked shapes, dtypes and
+strides: x is (M, N) with any row stride, and everything else is contiguous.
 """
 
 import functools
@@ -18,31 +18,31 @@ from . import RowOptions, RowTensors, logits_backward, logits_forward, loss_and_
 MEAN_SOURCE = logits_forward.SOURCE.with_name("loss_mean.cu")
 MEAN_THREADS = 32 * WARP
 
-# The gradient of a row with an entropy, or a smoothed loss, is by the same kernel as one without.
+# One gradient kernel serves an operation with and without entropies, with and without smoothing.
 GRADIENTS = {"TokenLogProbEntropy": "TokenLogProb", "SmoothedCrossEntropy": "CrossEntropy"}
 
 
 @functools.cache  # one planner for each operation, because launches are cached by it
 def forward_planner(operation: str) -> Planner:
-    """Return what plans an operation of logits_forward.cu."""
+    """Return the planner of an operation in logits_forward.cu."""
     return functools.partial(logits_forward.plan, operation=operation)
 
 
 @functools.cache
 def backward_planner(operation: str) -> Planner:
-    """Return what plans the gradient of an operation of logits_forward.cu."""
+    """Return the planner of the gradient of an operation in logits_forward.cu."""
     return functools.partial(logits_backward.plan, operation=GRADIENTS.get(operation, operation))
 
 
 @functools.cache
 def fused_planner(operation: str) -> Planner:
-    """Return what plans a loss of logits_forward.cu together with its gradient."""
+    """Return the planner of a loss in logits_forward.cu fused with its gradient."""
     return functools.partial(loss_and_gradient.plan, operation=operation)
 
 
 @functools.cache
 def fits_in_registers(operation: str, dtype: torch.dtype, cols: int, device: int) -> bool:
-    """Return whether ``forward_and_backward`` takes rows of so many elements."""
+    """Return whether ``forward_and_backward`` takes rows of ``cols`` elements."""
     problem = Problem(dtype, 1, cols, 1, False, cuda.gpu_info(device))
     return bool(fused_planner(operation)(problem))
 
@@ -94,7 +94,7 @@ def forward(
     second: Tensor | None = None,
     sums: Tensor | None = None,
 ) -> None:
-    """Launch an operation of logits_forward.cu, which says what the tensors hold.
+    """Launch an operation in logits_forward.cu, which says what the tensors hold.
 
     ``sums`` (2, M): maxima and log_sums; (3, M) with entropies.
     """
@@ -129,8 +129,8 @@ def backward(
 ) -> None:
     """Launch an operation of logits_backward.cu, which says what the tensors hold.
 
-    g of one number is that of all rows; None is 1. Without ``log_sums``, ``maxima`` (2, M) holds
-    both.
+    g with one number applies to all rows; None stands for 1. Without ``log_sums``, ``maxima``
+    (2, M) holds both.
     ``of_entropy``: the gradients with respect to the entropies, and the entropies.
     """
     x = tensors.x

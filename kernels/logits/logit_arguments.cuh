@@ -1,9 +1,9 @@
-// Arguments of the kernels of logits for a row, beside its logits. A kernel has one argument, a
-// struct of fields of 8 bytes each.
+// Arguments of the logits kernels, other than the logits themselves. A kernel takes one struct,
+// whose fields have 8 bytes each.
 #pragma once
 #include "types.cuh"
 
-// The operations: whether they have columns of each row, and whether these are targets of a loss.
+// Operations. kHasIndex: each row comes with columns. kIsLoss: these are targets of a loss.
 struct LogSumExp {
   static constexpr bool kHasIndex = false, kIsLoss = false;
 };

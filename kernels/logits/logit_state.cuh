@@ -2,16 +2,16 @@
 #pragma once
 #include "state.cuh"
 
-// Sums of a state beside the exps.
+// What a state sums besides the exps.
 enum class Moment {
   kNone,
   kEntropy,  // exp(d) d of each element, where d is its distance from the maximum
   kMean,     // d of each element, and how many there are
 };
 
-// State of some logits x, with d = x - max: `rest` is the sum of exp(d / temperature) over all
-// elements but one that equals the maximum. Where this one has nearly the whole sum, the others
-// alone say how nearly.
+// State of some logits x, with d = x - max. rest: the sum of exp(d / temperature) without one
+// element that equals the maximum. The whole sum is 1 + rest, and rest keeps its digits even where
+// the maximum has nearly all of it.
 template <Moment MOMENT>
 struct alignas(MOMENT == Moment::kNone ? 8 : 16) LogitState {
   float max, rest, moment, count;

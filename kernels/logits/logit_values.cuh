@@ -3,7 +3,7 @@
 #include "logit_arguments.cuh"
 #include "logit_state.cuh"
 
-// Sums of a row's state beside the exps.
+// What an operation's state sums besides the exps.
 template <typename Op>
 constexpr Moment kMoment = Moment::kNone;
 template <>

@@ -4,8 +4,8 @@
 #include "unaligned.cuh"
 
 // dx and x: (rows, cols); dx may be x. g: (rows, index_count), or (rows,) of operations without an
-// index; one number for all rows if g_stride is 0. g may be null: 1. g_scale: a factor of g, or
-// null. h: (rows,), the incoming gradient of the entropies, or null. maxima, log_sums: as in
+// index; one number for all rows if g_stride is 0. A null g stands for 1. g_scale: a factor of g,
+// or null. h: (rows,), the incoming gradient of the entropies, or null. maxima, log_sums: as in
 // logits_forward.cu. A row has `row_blocks` blocks.
 template <typename T>
 struct Arguments : RowArguments {

@@ -63,8 +63,8 @@ __global__ void __launch_bounds__(WARPS* kWarp) logits_short(const Arguments<T> 
   write_values<Op>(arguments, row, state, arguments.inverse_of(row), target);
 }
 
-// Threads of a multiprocessor, of 64 registers; of more where vectors are shifted and there is a
-// second sum, which would spill.
+// Threads per multiprocessor at 64 registers each; fewer where vectors are shifted and there is a
+// second sum, which would spill at 64.
 template <typename Op, bool UNALIGNED>
 constexpr int kThreadsPerSm = UNALIGNED && kMoment<Op> != Moment::kNone ? 768 : 1024;
 

@@ -1,12 +1,12 @@
 """Reduce each row of logits to its log-sum-exp, log-probabilities of tokens, entropy or loss.
 
-Idea: every element is read once and nothing is kept. A row is a sequence of segments, and each warp
-of a segment folds its tiles into a state: the maximum, and the sum of all exps but the maximum's,
-from which the log-probability of a nearly certain token follows to the last bits. Where rows are
-few, a block works on several segments at once. Blocks share a row where rows are few, and the last
-rows of many; the last block to end merges the states of all segments. A short row is a tile of one
-warp. The row's length alone decides its tiles and segments, so a row gives the same bits in any
-batch.
+Idea: every element is read once and nothing is kept. A row is cut into segments, and each warp of a
+segment folds its tiles into a state: the maximum, and the sum of all exps but the maximum's, from
+which the log-probability of a nearly certain token follows to the last bits. With few rows, a block
+works on several segments at once, and several blocks share a row; with many, they share only the
+last rows, so that all multiprocessors end together. The last block of a row to finish merges the
+states of its segments. A short row is a single tile of one warp. The row's length alone decides its
+tiles and segments, so a row gives the same bits in any batch.
 Bytes: M·N·itemsize, the least possible.
 Limits: N up to 2^30. Compute capability 8.0.
 Source: our own; the online softmax is that of Milakov and Gimelshein, 2018 (arXiv:1805.02867).
@@ -23,14 +23,14 @@ from ..frontier._tiling import is_unaligned, next_power_of_2, parse, vectors_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
 MAX_SEGMENTS = 4 * WARP  # kMaxSegments in the source
-# (vectors of a lane, rows of a warp) for rows of one tile, by the vectors of a lane
+# (vectors per lane, rows per warp) for rows that fit in one tile, shortest first
 SHORT = (1, 4), (2, 4), (4, 2), (8, 1)
-SHORT_WARPS = 4  # Warps of a block.
+SHORT_WARPS = 4  # warps per block
 KIB = 2**10
-# (most bytes of a row, config), by whether a row fills whole vectors and by the bytes
-# of an element. k: vectors of a lane in a tile. w: warps of a segment. g: fewest tiles of a warp in
-# a segment. Chosen by timings of an H200: a segment of one warp needs no barrier, and smaller
-# blocks end sooner.
+# (most bytes of a row, config), by whether a row fills whole vectors and by the bytes of an
+# element. k: vectors per lane in a tile. w: warps per segment. g: fewest tiles of a warp in a
+# segment. Chosen by timings on an H200: a segment of one warp needs no barrier, and smaller blocks
+# end sooner.
 RULE = {
     (True, 2): ((10 * KIB, "k4w1g1"), (64 * KIB, "k8w1g1"), (math.inf, "k8w4g1")),
     (True, 4): ((8 * KIB, "k4w1g1"), (64 * KIB, "k8w1g1"), (math.inf, "k8w4g1")),
@@ -38,13 +38,13 @@ RULE = {
     # more vectors would spill
     (False, 4): ((64 * KIB, "k6w1g1"), (math.inf, "k6w4g1")),
 }
-RESIDENT_THREADS = 1024  # Threads of a multiprocessor.
-MIN_TAIL_BLOCKS = 8  # that share each of the last of many rows
-MAX_TEAMS = 8  # Segments that a block of few rows works on at once.
+RESIDENT_THREADS = 1024  # threads that a multiprocessor runs at once, at 64 registers each
+MIN_TAIL_BLOCKS = 8  # blocks, at least, that share each of the last of many rows
+MAX_TEAMS = 8  # segments, at most, that a block works on at once
 
 
 class Segments(NamedTuple):
-    """Say how a row is divided, by its length alone."""
+    """Hold how a row is divided, which its length alone decides."""
 
     per_lane: int
     warps: int
@@ -53,7 +53,7 @@ class Segments(NamedTuple):
 
 
 def segments_of(cols: int, itemsize: int, config: str | None = None) -> Segments:
-    """Return the segments of a row of so many elements."""
+    """Return the segments of a row of ``cols`` elements."""
     row_bytes = cols * itemsize
     if config is None:
         rule = RULE[row_bytes % VEC_BYTES == 0, itemsize]
@@ -89,7 +89,7 @@ def plan(problem: Problem, operation: str, config: str | None = None) -> tuple[L
 
 
 def resident_blocks(problem: Problem, warps: int) -> int:
-    """Return how many blocks of so many warps the GPU runs at once."""
+    """Return how many blocks of ``warps`` warps the GPU runs at once."""
     return problem.gpu.sm_count * RESIDENT_THREADS // (WARP * warps)
 
 

@@ -14,8 +14,9 @@ struct Arguments : ValueArguments<T> {
   Index segments;
 };
 
-// Threads of a multiprocessor: registers of a thread hold a tile, which takes more of them where
-// vectors are shifted or sums are many, and twice as many where each vector is loaded twice.
+// Threads per multiprocessor. A thread keeps its tile in registers. Shifted vectors and the sums of
+// a mean need more of them; an unaligned float32 row loads each vector twice and needs twice as
+// many.
 template <typename T, typename Op, bool UNALIGNED>
 constexpr int kThreadsPerSm = UNALIGNED && sizeof(T) == sizeof(float)     ? 512
                               : UNALIGNED || kMoment<Op> == Moment::kMean ? 768

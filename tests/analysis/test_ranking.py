@@ -167,6 +167,6 @@ def test_a_lead_is_over_the_fastest_other_variant_and_torch_needs_no_row_to_be_i
     assert leads["lead"].tolist() == pytest.approx([1.3, 1.005, 1.1, 1.2 / 1.203])
     assert leads["rival"].tolist() == ["torch_softmax", "torch_softmax", "b", "b"]
     assert leads["tie"].tolist() == [False, True, False, True]
-    over_kernels = ranking.leads(sizes, "a", torch=False)
+    over_kernels = ranking.leads(sizes, "a", against_torch=False)
     assert over_kernels["rival"].tolist() == ["b"] * 4
     assert over_kernels["lead"].iloc[0] == pytest.approx(1.3 / 0.9)

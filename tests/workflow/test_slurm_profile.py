@@ -55,6 +55,18 @@ def test_what_an_allocation_requests(options, memory, project):
         assert words in asked
 
 
+def test_points_without_a_group_are_not_measured_on_the_login_node(project):
+    profile = project / "profiles" / "plain"
+    profile.mkdir()
+    (profile / "profile.yaml").write_text("executor: slurm\njobs: 2\n", encoding="utf-8")
+    configure(project, gpus=["h200"], shapes=[{"M": 4, "N": 8}])
+    runner = LoginNode(project)
+    runner.mode = ("--workflow-profile", str(profile))
+    code, printed = runner.run("--", "rows")
+    assert code
+    assert "copy 'groups' and 'group-components' from profiles/slurm/profile.yaml" in printed
+
+
 def test_the_profile_of_a_cluster_says_again_what_it_replaces():
     files = [ROOT / f"profiles/{name}/profile.yaml" for name in ("default", "slurm")]
     default, slurm = (yaml.safe_load(file.read_text(encoding="utf-8")) for file in files)

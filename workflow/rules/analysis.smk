@@ -4,7 +4,9 @@
 
 onsuccess:
     if os.path.exists(f"{RESULTS}/report.html"):
-        figures = f"    Figures: {RESULTS}/figures/" * os.path.exists(f"{RESULTS}/figures")
+        figures = (
+            f"    Figures: {RESULTS}/figures/" if os.path.exists(f"{RESULTS}/figures") else ""
+        )
         logger.info(
             f"Report: {RESULTS}/report.html (for a browser), {RESULTS}/report.md{figures}"
         )

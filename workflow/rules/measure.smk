@@ -19,6 +19,11 @@ STARTING_S = 10
 onstart:
     if internals.submits_jobs(workflow):
         machine.require_slurm()
+        if not internals.groups_points(workflow):
+            raise validate.ConfigError(
+                "the profile has no group for the rule point, so the points would run on this "
+                "machine; copy 'groups' and 'group-components' from profiles/slurm/profile.yaml"
+            )
     else:
         unmeasured = (p for p in MEASURING_ORDER if not os.path.exists(points.row_path(p)))
         machine.require_tools({point.gpu for point in unmeasured})
@@ -61,9 +66,8 @@ rule point:
         gpu=lambda wildcards: int(point_of(wildcards).timed),
         # minutes; an allocation requests the sum over its points
         runtime=math.ceil((config["timeout_s"] + STARTING_S) / 60),
-        # A resource, because a changed param would measure every point again. Points that had too
-        # little time are measured again by planning/attempts.py.
-        # --lint refuses a global variable in the command.
+        # Not a param: a change would measure every point again. planning/attempts.py repeats the
+        # points that ran out of time. Not config[…] in the command: --lint refuses it.
         timeout_s=str(config["timeout_s"]),
         # jobs inherit TMPDIR; Snakemake would compute its default for each job
         tmpdir=None,
