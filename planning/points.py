@@ -17,7 +17,7 @@ from measure.point import Point
 from measure.row import MATRIX, PATH
 
 from . import attempts
-from .validate import ConfigError
+from .validate import ConfigError, ops
 
 RECORDED_ONLY = "recorded"  # stands for a GPU: measure nothing, report what is recorded
 ROW = f"results/rows/{PATH}"
@@ -49,11 +49,6 @@ def gpu_names(config: dict) -> list[str]:
         return list(dict.fromkeys(gpus.resolve(gpu) for gpu in requested))
     except PointError as error:
         raise ConfigError(f"gpus: {error}") from None
-
-
-def ops(config: dict) -> list[str]:
-    """Return the operations of a sweep."""
-    return [config["op"]] if isinstance(config["op"], str) else config["op"]
 
 
 def expand(config: dict, gpu: str) -> list[Point]:

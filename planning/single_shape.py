@@ -10,8 +10,8 @@ from pathlib import Path
 
 import yaml
 
-from .points import ops, sizes_of
-from .validate import ConfigError
+from .points import sizes_of
+from .validate import ConfigError, ops
 
 SIZE = re.compile(r"([1-9]\d{0,17})x([1-9]\d{0,17})")
 # Values of the config for a shape, unless the user's own config has these keys.

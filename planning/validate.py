@@ -90,6 +90,11 @@ def _message(error) -> str:
     return f"  {where} = {value!r}: {rule}"
 
 
+def ops(config: dict) -> list[str]:
+    """Return the operations of a sweep."""
+    return [config["op"]] if isinstance(config["op"], str) else config["op"]
+
+
 def _bad_files(config: dict) -> list[str]:
     """Add the config's files to operations and variants; return what is wrong with them."""
     faults = []
@@ -104,8 +109,8 @@ def _bad_files(config: dict) -> list[str]:
 
 
 def _unknown_names(config: dict) -> list[str]:
-    ops = [config["op"]] if isinstance(config["op"], str) else config["op"]
-    if unknown := [op for op in ops if op not in operations.names()]:
+    requested = ops(config)
+    if unknown := [op for op in requested if op not in operations.names()]:
         return [f"  op: unknown value {op!r}{nearest(op, operations.names())}" for op in unknown]
     places = {"variants": config["variants"]}
     for index, shape in enumerate(config["shapes"]):
@@ -116,7 +121,7 @@ def _unknown_names(config: dict) -> list[str]:
         # a keyword reads the files of all variants of an operation
         is_keyword = isinstance(names, str)
         read = kernels.default_variants if is_keyword else kernels.variant_file
-        for name in ops if is_keyword else names:
+        for name in requested if is_keyword else names:
             try:
                 read(name)
             except kernels.KernelFileError as error:
