@@ -2,7 +2,7 @@
 #pragma once
 #include "state.cuh"
 
-// What a state sums besides the exps.
+// Second sums that a state may have besides that of the exps.
 enum class Moment {
   kNone,
   kEntropy,  // exp(d) d of each element, where d is its distance from the maximum

@@ -3,7 +3,7 @@
 #include "logit_arguments.cuh"
 #include "logit_state.cuh"
 
-// What an operation's state sums besides the exps.
+// The second sum of an operation's state.
 template <typename Op>
 constexpr Moment kMoment = Moment::kNone;
 template <>

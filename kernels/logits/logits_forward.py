@@ -114,7 +114,7 @@ def divide(problem: Problem, segments: Segments, teams: int) -> tuple[int, int]:
     tail_blocks = max(1, resident // split_rows)
     if split_rows < problem.rows:
         tail_blocks = max(tail_blocks, MIN_TAIL_BLOCKS)
-    # of whole teams, so that no more blocks share a row than the GPU holds
+    # blocks take whole teams, so that no more of them share a row than the GPU holds
     block_segments = ceil_div(ceil_div(segments.count, tail_blocks), teams) * teams
     whole_rows = problem.rows - split_rows if block_segments < segments.count else problem.rows
     return whole_rows, block_segments

@@ -175,7 +175,7 @@ def test_masks_of_the_least_finite_number(dtype, emulated_logits):
     torch.testing.assert_close(sums[:, 0].double(), logsumexp, rtol=MAY_BE_OFF, atol=0)
 
 
-# From 2**26 / log2(e) on, the maximum is subtracted before the scale is applied.
+# Beyond 2**26 / log2(e), the maximum is subtracted before the scale is applied.
 @pytest.mark.parametrize(
     ("offset", "spread"), [(1e3, 1), (1e5, 1), (-3e6, 1), (2e8, 20), (-2e8, 20)]
 )

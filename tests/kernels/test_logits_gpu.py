@@ -14,7 +14,7 @@ SHAPES = [
     (1500, 50_257),
     (3001, 5003),
     (40_000, 64),  # rows of a warp
-    (200, 1201),  # where a compiler once stored other bits in place of zeros
+    (200, 1201),  # a compiler once stored other bits here in place of zeros
     (8, 8192),  # all of a row's segments at once
     (1000, 10_000),  # four segments at once, of five or ten
     (5000, 4096),  # a block of one warp
