@@ -37,13 +37,18 @@ def faster_on_average(evidence: Evidence, fast: str, slow: str, stably: bool = F
     if stably and compared.verdict == REPRODUCED:
         compared = _on_every_size(sides, mean)
     values = [ratio.value for ratio in every.values()]
+    timed, sizes = len(every), len(evidence.protocol.shapes)
+    over = f"all {sizes} sizes"
+    if timed < sizes:
+        over = f"the {timed} of {sizes} sizes at which both kernels were timed"
     details = (
-        f"geometric mean {text(mean)} over {len(every)} of "
-        f"{len(evidence.protocol.shapes)} sizes (the interval covers these sizes, this "
-        f"board and this day), from {min(values):.3f}x to {max(values):.3f}x"
-        + clause("slower", sizes_on(BELOW, sides))
-        + clause("no significant difference", sizes_on(UNCLEAR, sides))
+        f"geometric mean {text(mean)} over {over} (the interval covers these sizes, this board and "
+        f"this day), from {min(values):.3f}x to {max(values):.3f}x"
     )
+    for words, side in (("slower", BELOW), ("no significant difference", UNCLEAR)):
+        named = sizes_on(side, sides)
+        if not compared.why.endswith(f"at {named}"):  # else the sentence has named them
+            details += clause(words, named)
     return Finding.of(compared, mean, details)
 
 
@@ -96,18 +101,19 @@ def fused_best_below(evidence: Evidence, limit: int) -> Finding:
 def _share(evidence: Evidence, sides: dict[int, str], as_claimed: str, otherwise: str) -> Finding:
     """Return the share of the sizes that are above 1; the claim is about every size."""
     above, sizes = list(sides.values()).count(ABOVE), len(evidence.protocol.shapes)
+    unclear = list(sides.values()).count(UNCLEAR)
+    low, high = above / len(sides), (above + unclear) / len(sides)
+    where = f"{as_claimed} at {above} of {md.counted(len(sides), 'size')}"
+    compared = compare_shares(low, high, evidence.published_value, where)
+    lacking = sizes - len(sides)
     why = (
-        f"{as_claimed} at {above} of {len(sides)} sizes"
+        compared.why
         + clause(otherwise, sizes_on(BELOW, sides))
         + clause("too close to call", sizes_on(UNCLEAR, sides))
     )
-    lacking = sizes - len(sides)
     if lacking > 0:
         why += f"; {md.counted(lacking, 'size')} cannot be compared"
-    share = above / len(sides)
-    unclear = list(sides.values()).count(UNCLEAR) / len(sides)
-    compared = compare_shares(share, share + unclear, evidence.published_value)
-    return Finding(compared.verdict, f"{compared.why}; {why}", share)
+    return Finding(compared.verdict, why, low)
 
 
 def _over_others(evidence: Evidence, n: int) -> list[Estimate]:
@@ -130,7 +136,7 @@ def fused_limit(evidence: Evidence, stated: int) -> Finding:
     outcome = f"{beyond['status']} at N = {2 * stated}"
     outcome += f" ({beyond['message']})" if beyond["message"] else ""
     if beyond["status"] == "ok":
-        return Finding(NOT_REPRODUCED, f"it ran: {outcome}", 2 * stated)
+        return Finding(NOT_REPRODUCED, f"it ran at N = {2 * stated}", 2 * stated)
     if beyond["status"] in ("unsupported", "compile_error") and below["status"] == "ok":
         return Finding(REPRODUCED, f"ok at N = {stated}, {outcome}", stated)
     raise NoDataError(f"{below['status']} at N = {stated}, {outcome}")

@@ -68,18 +68,17 @@ def compare_effects(
     return Comparison(verdict, f"{sizes.get(verdict, 'the other direction')}: {words}")
 
 
-def compare_shares(low: float, high: float, published: float) -> Comparison:
-    """Compare the share of sizes that are as claimed, between `low` and `high`.
+def compare_shares(low: float, high: float, published: float, as_claimed: str) -> Comparison:
+    """Compare the share of sizes that are as claimed, between `low` and `high`, as `as_claimed`.
 
     `high` counts the sizes that are too close to call. `published`: the share in the source's own
     table, of which one without an exception allows none; NaN if it has none, and every size is
     claimed.
     """
-    words = f"as claimed at {percent(low)} of the sizes"
-    if high > low:
-        words += f", too close to call at {percent(high - low)}"
+    hold = "hold" if low == 1 else "may hold" if high == 1 else "do not hold"
+    words = f"the words {hold}: {as_claimed}"
     if not math.isnan(published):
-        words += f"; in the source's own table at {percent(published)}"
+        words += f" here, at {percent(published)} of those in the article's own table"
     has_exceptions = published < 1  # false for NaN
     least = (published * (1 - FIFTH) if has_exceptions else 1.0) * (1 - SLACK)
     first, last = (

@@ -98,4 +98,4 @@ def test_the_rounding_of_a_printed_number_is_allowed():
     ],
 )
 def test_a_share_is_compared_with_that_of_the_sources_own_table(low, high, published, verdict):
-    assert compare_shares(low, high, published).verdict == verdict
+    assert compare_shares(low, high, published, "faster").verdict == verdict
