@@ -1,5 +1,7 @@
 """Which variant is right on which special row: a table for each operation, from rows."""
 
+import re
+
 import pandas as pd
 
 from analysis import palette
@@ -20,8 +22,8 @@ def tables(rows: pd.DataFrame) -> str:
     """Return a heading and a table for each operation of which rows name special rows.
 
     A table has a line for each special row, and a column for each variant, or the other way round
-    where there are more variants. Last come the variants of which older rows say that some special
-    row is wrong, but not which.
+    where there are more variants. Notes come first. Last come the variants of which older rows say
+    that some special row is wrong, but not which.
     """
     named = (rows[RIGHT] != "") | (rows[WRONG] != "")
     # only a first replicate checks special rows
@@ -31,7 +33,7 @@ def tables(rows: pd.DataFrame) -> str:
         return "No recorded row names special rows yet."
     text = "\n\n".join(f"### {op}\n\n{_table(part)}" for op, part in rows.groupby("op"))
     notes = " ".join(note for words, note in NOTES.items() if words in text)
-    return "\n\n".join(filter(None, (text, notes, _unnamed(unnamed))))
+    return "\n\n".join(filter(None, (notes, text, _unnamed(unnamed))))
 
 
 def _unnamed(rows: pd.DataFrame) -> str:
@@ -55,13 +57,20 @@ def _table(rows: pd.DataFrame) -> str:
     right, wrong = (part.groupby(["special", "variant"]).size() for part in named.values())
     for special in _order(rows):
         places = [(special, name) for name in variants]
-        lines.append([special, *(_cell(right.get(at, 0), wrong.get(at, 0)) for at in places)])
+        cells = (_cell(right.get(at, 0), wrong.get(at, 0)) for at in places)
+        lines.append([_label(special), *cells])
     counts = rows["variant"].value_counts()
     lines.append(["checked", *(counted(counts[name], "point") for name in variants)])
     if len(variants) > len(lines):
         lines[0][0] = "kernel"
         lines = [*map(list, zip(*lines, strict=True))]
     return table(lines[0], lines[1:])
+
+
+def _label(special: str) -> str:
+    """Return the name of special rows as a reader expects it: `first 32 logits -inf`."""
+    named = re.sub(r"^first (\d+) -inf", r"first \1 logits -inf", special)
+    return named.replace("first 1 logits", "first logit")
 
 
 def _cell(right: int, wrong: int) -> str:

@@ -5,7 +5,7 @@ import pandas as pd
 from analysis.report import special_rows
 from tests.analysis.synthetic import frame_of, with_speedups
 
-ALL = "large values; first 32 -inf; first 1024 -inf; NaN"
+ALL = "large values; first 1 -inf; first 32 -inf; first 1024 -inf; NaN"
 
 
 def rows(variant: str, n: int, right: str, wrong: str = "", op: str = "cross_entropy", **more):
@@ -16,7 +16,7 @@ def rows(variant: str, n: int, right: str, wrong: str = "", op: str = "cross_ent
 def test_a_table_has_a_line_for_each_special_row_in_the_order_of_the_checks():
     parts = [
         rows("peer_b", 512, "large values; NaN", "first 32 -inf"),
-        rows("peer_b", 4096, "large values; first 32 -inf; NaN", "first 1024 -inf"),
+        rows("peer_b", 4096, "large values; first 1 -inf; first 32 -inf; NaN", "first 1024 -inf"),
         rows("torch_logits", 512, "large values; first 32 -inf; NaN"),
         rows("torch_logits", 4096, ALL),
         rows("torch_softmax", 64, "large values", op="softmax"),
@@ -24,13 +24,14 @@ def test_a_table_has_a_line_for_each_special_row_in_the_order_of_the_checks():
         rows("peer_b", 512, "", flags="edge_cases", replicate=2),
     ]
     text = special_rows.tables(pd.concat(parts, ignore_index=True))
-    _, first, _, second, note = text.split("\n\n")
+    note, _, first, _, second = text.split("\n\n")
     lines = [line.strip("| ").split(" | ") for line in first.splitlines()]
     assert lines[0] == ["special rows", "`peer_b`", "`torch_logits`"]
     assert lines[2:] == [
         ["large values", "right", "right"],
-        ["first 32 -inf", "**wrong** in 1 of 2", "right"],
-        ["first 1024 -inf", "**wrong**", "right"],
+        ["first logit -inf", "right", "right"],
+        ["first 32 logits -inf", "**wrong** in 1 of 2", "right"],
+        ["first 1024 logits -inf", "**wrong**", "right"],
         ["NaN", "right", "right"],
         ["checked", "2 points", "2 points"],
     ]
