@@ -103,10 +103,11 @@ def leads(sizes: pd.DataFrame, rival: str) -> pd.Series:
 
 def age(ranks: pd.DataFrame, kernel: str) -> str:
     """Return a sentence if an older version of a kernel was timed at some sizes, or ""."""
-    own = ranks[ranks["variant"] == kernel]
-    older = (own["stale"] == "true").mean()
-    share = "all" if older == 1 else percent(older)
-    return f" An older version of `{kernel}` was timed at {share} of them." if older else ""
+    older = (ranks.loc[ranks["variant"] == kernel, "stale"] == "true").mean()
+    if not older > 0:  # NaN: has no rows
+        return ""
+    share = "All" if older == 1 else f"{percent(older)} of the"
+    return f" {share} times of `{kernel}` here are those of an older version of it."
 
 
 def over_peers(sizes: pd.DataFrame) -> dict[str, pd.Series]:
@@ -168,8 +169,8 @@ def goal_table(rows: pd.DataFrame, kernel: str = OURS) -> str:
                 lines.append([gpu.upper(), part, *(_cell(*goal) for goal in goals.items())])
         lost = _losses(reached(own, kernel)["level"])
         losses.append(
-            f"{gpu.upper()}, more than 1 % behind, in times of the fastest: {lost}."
-            f"{age(own, kernel)}"
+            f"{gpu.upper()}, more than 1 % behind, time as a multiple of the fastest kernel's: "
+            f"{lost}.{age(own, kernel)}"
         )
     goals = GOALS[kernel].values()
     shares = ["goal", "", *(percent(goal.share) for goal in goals)]
@@ -187,7 +188,9 @@ def _parts(ranks: pd.DataFrame) -> Iterable[tuple[str, pd.DataFrame]]:
 def _cell(name: str, sizes: pd.DataFrame) -> str:
     if sizes.empty:
         return "no rows"
-    share = f"{percent(sizes['met'].mean(), 1)} of {len(sizes)}"
+    met = sizes["met"]
+    few = len(met) < ranking.MIN_MATRICES
+    share = f"{met.sum() if few else percent(met.mean(), 1)} of {len(met)}"
     return share if name == "near" else f"{share}; {places(sizes[:1])[0]}"  # level names it
 
 

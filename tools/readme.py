@@ -38,7 +38,8 @@ POINTS = (
 CONDITIONS = (
     "Times in a CUDA graph, with a cold cache. 100 % of the limit is the speed of a copy, or of a "
     "read where an operation returns one value per row. For functions of logits, torch is the "
-    "composition that trainers call, which casts to float32 first; these are forward passes."
+    "composition that trainers call, which casts to float32 first; only their forward pass is "
+    "timed."
 )
 
 
@@ -118,8 +119,8 @@ def _closest_rival(sizes: pd.DataFrame) -> str:
     means = {name: geometric_mean(lead) for name, lead in leads.items()}
     closest = min(means, key=means.get)
     return (
-        f"**The closest rival is `{closest}`**, of those timed at {fewest} sizes or more. "
-        f"`{OURS}` is {number(means[closest], 3)} times as fast in the geometric mean. It is "
+        f"**Of the rivals timed at {fewest} or more sizes, `{closest}` comes closest:** `{OURS}` "
+        f"is {number(means[closest], 3)} times as fast (geometric mean). It is "
         f"{_race(leads[closest], f'`{closest}`')}."
     )
 
@@ -139,7 +140,8 @@ def _logits(sizes: pd.DataFrame) -> str:
         "**Masked logits break other projects' kernels.** Where the first thousands of logits, or "
         "all but one, are -inf, these kernels compute [wrong log-probabilities or "
         f"losses](docs/special_rows.md): {names}. `{OURS_OF_LOGITS}` is {own}, and {mean} times "
-        "as fast as torch functions composed in float32 (geometric mean). It is "
+        "as fast as the same computation composed from torch functions in float32 (geometric "
+        "mean). It is "
         f"{_race(ranking.leads(sizes, OURS_OF_LOGITS, against_torch=False)['lead'])}."
         f"{goals.age(ours, OURS_OF_LOGITS)}"
     )
@@ -150,7 +152,8 @@ def _losses(ranks: pd.DataFrame, sizes: pd.DataFrame) -> str:
     reached, mean = goals.reached(ranks), eager.over_torch(sizes, OURS)
     level, meet = reached["level"], reached["meet"]
     backward = ranking.leads(sizes, OUR_BACKWARD)["lead"]
-    lost = f"{(~level['met']).sum()} of {counted(len(level), 'size')} with a rival"
+    lost = f"{(~level['met']).sum()} of the {counted(len(level), 'size')} where any other kernel "
+    lost += "besides torch was timed"
     worst = "".join(
         f", at worst by {percent(size['value'] - 1, 1)} at {goals.point(size)}"
         for size in level[:1].reset_index().to_dict("records")
@@ -159,8 +162,8 @@ def _losses(ranks: pd.DataFrame, sizes: pd.DataFrame) -> str:
     if mean and mean.slower:
         texts.append(
             f"At {mean.slower} of {counted(mean.sizes, 'size')} its kernel is faster than torch's "
-            "but an eager call is slower, because its launch costs the host more; all these "
-            f"kernels take less than {math.ceil(mean.slower_us)} µs"
+            "but an eager call is slower, because launching it takes more host time; at all of "
+            f"these sizes the kernel itself takes less than {math.ceil(mean.slower_us)} µs"
         )
     if len(backward):
         texts.append(f"The gradient, `{OUR_BACKWARD}`, is {_race(backward)}")

@@ -21,6 +21,8 @@ from tools.goals import OURS, OURS_OF_LOGITS, goal_table, order
 from tools.inserts import bullets, print_block
 from tools.reference import config_of
 
+CONTROLS = "processes where torch timed against itself differs significantly "
+CONTROLS += "(5 % expected by chance)"
 SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
 NOTE = "In brackets: 95 % intervals; \\* timed on another board than most of its matrix; "
 NOTE += "; ".join(map(" ".join, MARKS.items())) + "."
@@ -69,7 +71,7 @@ def gpus(rows: pd.DataFrame) -> str:
             "incomplete sweeps": ", ".join(incomplete(part)) or "none",
             "rows of older code": percent((part["stale"] == "true").mean(), 1),
             "rows with throttling or clock drift": percent(restless.mean(), 1),
-            "processes in which torch differs significantly from itself (5 % is chance)": differs,
+            CONTROLS: differs,
         }
 
     return by_gpu(rows, facts)
@@ -128,7 +130,7 @@ def claim_list(rows: pd.DataFrame) -> str:
         verdicts = (f"{verdict} on {gpu.upper()}" for gpu, verdict in by_gpu["verdict"].items())
         why, explained = by_gpu[["why", "explained"]].iloc[0]
         lines.append(
-            f"**{', '.join(verdicts)}**: “{statement}” ({claim}), by the {quantity}. "
+            f"**{', '.join(verdicts)}**: “{statement}” ({claim}), judged by the {quantity}. "
             f"{why[:1].upper()}{why[1:]}. "
             f"[Explanation](explanation/why_kernels_differ.md#{explained})"
         )
@@ -240,25 +242,29 @@ def shape_table(rows: pd.DataFrame, shapes: Iterable[Place], gpus: list[str]) ->
 
 
 def _race(part: pd.DataFrame) -> list[str]:
-    """Return torch's time, the fastest kernel with its time, and the next one, of one size."""
+    """Return torch's time, the fastest kernel with its time, and the next one, of one size.
+
+    The next one is not in a tie with the fastest.
+    """
     part = part.sort_values("rank").drop_duplicates("variant")
     first, rivals = part.iloc[0], part.iloc[1:].sort_values("speedup", ascending=False)
     named = "`" + part["variant"] + "`" + part["flags"].map(frame.mark)
     best = named[part["in_best_set"].eq(True)].tolist()  # NaN: has no rank
     rivals = rivals[~frame.is_baseline(rivals)]
-    ranked_before = rivals["rank"].notna().cumsum().shift(fill_value=0)
-    following = [
-        f"{'' if row['rank'] > 0 else 'unranked: '}{named[index]}, "
-        f"{number(first['speedup'] / row['speedup'], 3)}"
-        for index, row in rivals[ranked_before == 0].iterrows()
-    ]
+    behind = named + ", " + (first["speedup"] / part["speedup"]).map(lambda x: number(x, 3))
+    ranks = rivals["rank"].notna()
+    following = rivals[ranks & (rivals["in_best_set"] != True)]  # noqa: E712
+    unranked = rivals[~ranks & ~(rivals["speedup"] <= following["speedup"].max())]
+    runner_up = behind[following.index[0]] if len(following) else "none"
+    if len(unranked):
+        runner_up += f" (not ranked: {'; '.join(behind[unranked.index])})"
     return [
         f"{number(first['torch_us'], 3)} µs",
         best_set(best or [named.iloc[0]]),
         f"{number(first['time_us'], 3)} µs",
         number(first["speedup"], 3),
         percent(frame.of_limit(part).iloc[0]),
-        "; ".join(following) or "none",
+        runner_up,
     ]
 
 

@@ -2,6 +2,7 @@
 
 import math
 
+import pandas as pd
 import pytest
 
 from analysis import ranking
@@ -56,6 +57,16 @@ def test_a_lead_within_one_percent_is_neither_won_nor_lost():
     assert [*races] == ["peer_quack", "peer_liger"]
     assert goals.won_and_lost(races["peer_liger"]) == (1, 1)
     assert races["peer_liger"].min() == pytest.approx(1 / 1.02, rel=1e-6)
+
+
+def test_the_age_of_a_kernels_times_is_told_where_it_has_old_ones():
+    new, old = ranked([alone(64, 64)]), ranked([alone(64, 64)]).assign(stale="true")
+    assert (
+        goals.age(old, OURS) == f" All times of `{OURS}` here are those of an older version of it."
+    )
+    assert goals.age(pd.concat([new, old]), OURS).startswith(f" 50 % of the times of `{OURS}` here")
+    assert goals.age(new, OURS) == ""
+    assert goals.age(old, "peer_quack") == "", "without rows the share is NaN"
 
 
 def test_best_sets_are_compared_where_both_gpus_ranked_the_same_kernels():

@@ -33,9 +33,9 @@ def test_the_headline_says_that_the_kernel_has_changed_since():
     rows = recorded({OURS: 2.0, "peer_liger": 1.2})
     older = rows.assign(stale="true")
     new = recorded({OURS: 2.0}, n=4096).assign(stale="false")
-    sentence = " An older version of `frontier` was timed at {} of them."
-    assert readme.headline(older).endswith(sentence.format("all"))
-    assert readme.headline(pd.concat([older, new])).endswith(sentence.format("50 %"))
+    sentence = " {} times of `frontier` here are those of an older version of it."
+    assert readme.headline(older).endswith(sentence.format("All"))
+    assert readme.headline(pd.concat([older, new])).endswith(sentence.format("50 % of the"))
     assert "older" not in readme.headline(new)
 
 
@@ -63,10 +63,9 @@ def test_the_closest_rival_is_the_nearest_of_those_at_many_sizes(monkeypatch):
     parts.append(recorded({OURS: 1.5, "peer_tileops": 1.8}))
     monkeypatch.setattr(readme.ranking, "MIN_MATRICES", 2)
     text = readme.findings(pd.concat(parts))
-    assert "The closest rival is `peer_quack`**, of those timed at 2 sizes or more" in text
+    assert "**Of the rivals timed at 2 or more sizes, `peer_quack` comes closest:**" in text
     assert (
-        "0.909 times as fast in the geometric mean. It is more than 1 % faster than `peer_quack`"
-        in text
+        "0.909 times as fast (geometric mean). It is more than 1 % faster than `peer_quack`" in text
     )
     assert "slower at 2, at worst by 10.0 % at 1024x256 in bfloat16." in text
 

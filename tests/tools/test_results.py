@@ -52,26 +52,34 @@ def test_an_unranked_kernel_that_is_faster_than_the_runner_up_is_named():
     """A reader would take the runner-up for the second fastest."""
     place = {"n": 128256, "gpu": "h100", "M": 4096, "op": "log_softmax"}
     ranked = recorded({OURS: 2.0, "peer_liger": 1.2}, "peers", **place)
-    for speed, named in ((1.6, "unranked: `peer_tileops`¶, 1.25; "), (1.1, "")):
+    for speed, named in ((1.6, " (not ranked: `peer_tileops`¶, 1.25)"), (1.1, "")):
         other = recorded({"peer_tileops": speed}, "peers", **place, flags="overlaps_calls")
         text = results.workloads(pd.concat([ranked, other]))
-        assert f"| {named}`peer_liger`, 1.67 |" in text
+        assert f"| `peer_liger`, 1.67{named} |" in text
+    alone = recorded({OURS: 2.0}, "peers", **place)
+    assert "| none (not ranked: `peer_tileops`¶, 1.82) |" in results.workloads(
+        pd.concat([alone, other])
+    )
 
 
-def test_a_tie_at_a_named_shape_names_both():
+def test_a_tie_at_a_named_shape_names_both_and_neither_is_the_runner_up():
     place = {"n": 128256, "gpu": "h100", "M": 4096, "op": "log_softmax"}
-    text = results.workloads(recorded({OURS: 2.0, "peer_liger": 2.0}, "peers", **place))
-    assert f"| tie: `{OURS}`, `peer_liger` |" in text
+    tie = {OURS: 2.0, "peer_liger": 2.0}
+    for more, runner_up in (({}, "none"), ({"peer_quack": 1.6}, "`peer_quack`, 1.25")):
+        (line,) = results.workloads(recorded(tie | more, "peers", **place)).splitlines()[2:3]
+        assert f"| tie: `{OURS}`, `peer_liger` |" in line
+        assert line.endswith(f"| {runner_up} |")
 
 
 def test_a_loss_stands_in_the_goals_as_a_win_does(rows):
     text = results.goal_table(rows)
-    lost = "0.0 % of 1; 1.10 at 1024x65536 in bfloat16 | 0.0 % of 1"
+    lost = "0 of 1; 1.10 at 1024x65536 in bfloat16 | 0 of 1"
     for part in ("all", "random shapes", "`softmax`, bfloat16"):
         assert f"| H100 | {part} | {lost} |" in text
-    assert "| H200 | all | 100.0 % of 1; 1.00 at 1024x65536 in bfloat16 | 100.0 % of 1 |" in text
-    assert "H100, more than 1 % behind, in times of the fastest: 1.10 at 1024x65536" in text
-    assert "H200, more than 1 % behind, in times of the fastest: none." in text
+    assert "| H200 | all | 1 of 1; 1.00 at 1024x65536 in bfloat16 | 1 of 1 |" in text
+    behind = "{}, more than 1 % behind, time as a multiple of the fastest kernel's: {}"
+    assert behind.format("H100", "1.10 at 1024x65536") in text
+    assert behind.format("H200", "none.") in text
     lines = goals.rivals(rows).splitlines()[2:]
     assert lines[1] == "| H100 | `peer_liger` | 1 | 0 | 0 | 1 | 0.909 | 0.909 |"
     assert lines[3] == "| H200 | `peer_liger` | 1 | 1 | 0 | 0 | 1.25 | 1.25 |"
