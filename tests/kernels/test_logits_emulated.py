@@ -19,9 +19,6 @@ def emulated_logits(emulated, monkeypatch):
     """Launch the kernels of logits in the emulator; return the list of launched plans."""
     plans = []
 
-    def addresses(begin: int, stride: int, rows: int, cols: int, itemsize: int) -> range:
-        return range(begin, begin + ((rows - 1) * stride + cols) * itemsize)
-
     def launch_with(key, arguments):
         planner, dtype, rows, cols, pack, log, _, narrow = key
         plans.append(planner(Problem(dtype, rows, cols, pack, log, emulated.SMALL, narrow))[0])
@@ -32,10 +29,10 @@ def emulated_logits(emulated, monkeypatch):
             "loss_and_gradient": (9, 10, 16, 17),
         }.get(kernel, (9, 10, 9, 10))
         read, written = (
-            addresses(arguments[begin], arguments[stride], rows, cols, dtype.itemsize)
+            emulated.addresses(arguments[begin], arguments[stride], rows, cols, dtype.itemsize)
             for begin, stride in ((x, x_stride), (written, its_stride))
         )
-        emulated.call(plans[-1], arguments, read, written)
+        emulated.call(plans[-1], arguments, [read], written)
 
     monkeypatch.setattr(launch.cuda, "launch_with", launch_with)
     monkeypatch.setattr(launch.cuda, "gpu_info", lambda _: emulated.SMALL)
@@ -332,7 +329,7 @@ def test_the_gradient_of_a_sure_token_keeps_its_digits(emulated_logits):
 def test_the_mean_of_losses_leaves_ignored_targets_out(is_sum, emulated, monkeypatch):
     def launch_with(key, arguments):
         (plan,) = key[0](Problem(*key[1:6], emulated.SMALL))
-        emulated.call(plan, arguments, range(0), range(0))
+        emulated.call(plan, arguments, [range(0)], range(0))
 
     monkeypatch.setattr(launch.cuda, "launch_with", launch_with)
     losses, targets = torch.randn(3000).abs(), torch.arange(3000)
@@ -353,7 +350,7 @@ def test_rows_are_multiplied(g, dtype, emulated, monkeypatch):
     def launch_with(key, arguments):
         (plan,) = key[0](Problem(*key[1:6], emulated.SMALL))
         extent = range(arguments[0], arguments[0] + dx.numel() * dx.element_size())
-        emulated.call(plan, arguments, extent, extent)
+        emulated.call(plan, arguments, [extent], extent)
 
     monkeypatch.setattr(launch.cuda, "launch_with", launch_with)
     dx, _ = drawn(3, 2001, dtype)

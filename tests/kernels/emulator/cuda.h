@@ -80,12 +80,6 @@ using Extent = std::pair<uintptr_t, uintptr_t>;  // first byte, and the one afte
 inline std::vector<Extent> readable;
 inline Extent writable;
 
-template <typename T>
-Extent extent(const T* matrix, long long stride, long long rows, long long cols) {
-  return {reinterpret_cast<uintptr_t>(matrix),
-          reinterpret_cast<uintptr_t>(matrix + (rows - 1) * stride + cols)};
-}
-
 inline void yield() { swapcontext(&current->context, &scheduler); }
 [[noreturn]] inline void stop(const std::string& what) {
   if (problem.empty()) {
