@@ -53,17 +53,13 @@ def test_the_commit_of_another_project_is_not_ours(other_repository, monkeypatch
     assert provenance.git_state()["git_commit"] == head
 
 
-def test_before_a_first_commit_there_is_none(tmp_path, monkeypatch):
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+def test_without_a_commit_a_checkout_or_git_nothing_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(provenance, "ROOT", tmp_path)
     assert provenance.git_state() == NOTHING
-
-
-def test_without_a_checkout_or_git_nothing_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr(provenance, "ROOT", tmp_path)
-    for path in (os.environ["PATH"], "/nowhere"):
-        monkeypatch.setenv("PATH", path)
-        assert provenance.git_state() == NOTHING
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    assert provenance.git_state() == NOTHING
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert provenance.git_state() == NOTHING
 
 
 def test_the_row_of_other_code_packages_or_switches_is_not_taken():

@@ -61,26 +61,6 @@ def test_what_arithmetic_can_reach_passes(op, dtype, kind, cols):
         assert problem(compute(op, operands, precision), operands, op) is None
 
 
-@pytest.mark.parametrize("op", FORWARD)
-def test_a_sum_in_another_order_passes_where_the_rounding_hides_it(op):
-    """TileOPs' sum of 128256 numbers was off by 5e-6: 0.5008 of a step in bfloat16."""
-    for dtype in DTYPES:
-        x = draw(op, "uniform", dtype, 64, 4096)
-        y = compute(op, [x[0].double()]).double()
-        off = y * (1 + 8e-6) if op == "softmax" else y + 8e-6
-        is_hidden = dtype is not torch.float32
-        assert (problem(off.to(dtype), x, op) is None) == is_hidden
-
-
-def test_torchs_backward_on_a_gpu_passes():
-    """It rounds g·y to the dtype before it is added up (torch 2.11, SoftMax.cu)."""
-    for dtype in DTYPES:
-        g, y = operands = draw("softmax_backward", "uniform", dtype, 64, 1000)
-        product = (g * y).float()
-        dx = (product - y.float() * product.sum(dim=1, keepdim=True)).to(dtype)
-        assert problem(dx, operands, "softmax_backward") is None
-
-
 # Float16 that went through bfloat16 has 8 bits; bfloat16 with 5 is as coarse.
 @pytest.mark.parametrize(("dtype", "bits"), [(torch.float16, 8), (torch.bfloat16, 5)], ids=str)
 @pytest.mark.parametrize("kind", ["uniform", "normal", "masked", "large"])
@@ -150,15 +130,3 @@ def test_a_value_beyond_the_dtype_may_be_its_infinity_or_its_largest():
     for low, fine in ((-torch.inf, True), (-65504.0, True), (-60000.0, False), (torch.inf, False)):
         y = torch.tensor([[low, 0.0]], dtype=torch.float16)
         assert (problem(y, (x,), "log_softmax") is None) == fine
-
-
-@each_op
-def test_errors_are_small_and_the_worst_element_is_named(op):
-    operands = draw(op, "normal", torch.float32, 8, 1000)
-    y = compute(op, operands, torch.float32)
-    accuracy = tolerance.check_rows(y, operands, op)
-    assert 0 < accuracy.max_rel_error < 1e-5
-    assert 0 < accuracy.max_row_sum_error < 1e-3
-    assert 0 < accuracy.max_abs_error < 1e-5 * y.abs().max()
-    y[2, 7] *= 1.01
-    assert f"at column 7 where {op} is" in problem(y, operands, op)
