@@ -95,16 +95,6 @@ def test_every_length_has_a_kernel_up_to_what_the_gpu_holds(gpu, aligned, unalig
     assert frontier.plan(problem(2**30 + 8, dtype, gpu=gpu)) == ()
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-def test_the_batch_never_chooses_the_kernel(dtype):
-    """Nor does the address: each would give a row other sums."""
-    for cols in [64, 72, 601, 1500, 4096, 5001, 8320, 33_001, 131_072, 262_143, 5_000_001]:
-        plans = [chosen(cols, dtype, rows=rows, pack=pack) for rows in (1, 999) for pack in (0, 1)]
-        assert len({division(p) for p in plans}) == 1
-        if not plans[0].row_blocks:  # M decides about a hint to the cache in these kernels.
-            assert [p.kernel for p in plans[:2]] == [p.kernel for p in plans[2:]]
-
-
 @pytest.mark.parametrize(
     ("capability", "max_cluster_blocks"), [((8, 0), 1), ((9, 0), 16), ((12, 0), 8)]
 )
@@ -118,19 +108,23 @@ def test_a_gpu_gets_no_larger_clusters_than_it_has(capability, max_cluster_block
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("stem", [stem for stem in frontier.PARTS if stem != "frontier_short"])
+@pytest.mark.parametrize(
+    "stem", ["frontier", *(stem for stem in frontier.PARTS if stem != "frontier_short")]
+)
 def test_neither_alignment_nor_batch_decides_how_a_row_is_divided(stem, dtype):
     """Otherwise the same row would have other sums at another address, or in another batch."""
+    planner = {"frontier": frontier, **frontier.PARTS}[stem].plan
 
-    def divided(config: str, problem: Problem) -> list[tuple]:
-        return [division(plan) for plan in frontier.PARTS[stem].plan(problem, config)]
+    def divided(problem: Problem, *config: str) -> list[tuple]:
+        return [division(plan) for plan in planner(problem, *config)]
 
-    lengths = [*range(8, 1200, 56), *range(4096, 300_000, 11_008)]
+    lengths = [*range(8, 1200, 56), 601, 5001, 33_001, *range(4096, 300_000, 11_008)]
     lengths += range(300_000, 20_000_000, 250_112)
     gpus = [H200._replace(sm_count=count) for count in (132, 148, 20)]
-    for gpu, config, cols in itertools.product(gpus, kernels.configs(stem), lengths):
-        aligned = divided(config, problem(cols, dtype, gpu=gpu))
-        unaligned = divided(config, problem(cols, dtype, pack=1, rows=7, gpu=gpu))
+    configs = [(config,) for config in kernels.configs(stem)] or [()]
+    for gpu, config, cols in itertools.product(gpus, configs, lengths):
+        aligned = divided(problem(cols, dtype, gpu=gpu), *config)
+        unaligned = divided(problem(cols, dtype, pack=1, rows=7, gpu=gpu), *config)
         assert aligned == unaligned, (config, cols, gpu)
 
 

@@ -1,5 +1,7 @@
 """The library's functions of logits, against torch's own."""
 
+import contextlib
+
 import numpy as np
 import pytest
 import torch
@@ -88,21 +90,40 @@ def test_an_index_outside_the_row(device):
     assert log_p.isnan().tolist() == [True, True, False]
 
 
+X, INDEX = torch.zeros(3, 5), torch.zeros(3).long()
+NEEDS_GRADIENT = torch.ones(3, requires_grad=True)
+
+
 @pytest.mark.parametrize(
-    ("index", "error", "said"),
+    ("call", "error", "message"),
     [
-        (torch.zeros(2, dtype=torch.long), ValueError, r"index has shape \(2,\).*need \(3,\)"),
-        (torch.zeros(3), TypeError, "index is torch.float32; an integer tensor"),
+        (lambda: token_log_probs(X, INDEX[:2]), ValueError, r"index has shape \(2,\).*need \(3,\)"),
+        (lambda: token_log_probs(X[0, 0], INDEX[0]), ValueError, "index has shape"),
+        (lambda: token_log_probs(X, X[:, 0]), TypeError, "index is torch.float32; an integer"),
+        (lambda: token_log_probs(X, [0, 1, 2]), TypeError, "index is a list; an integer tensor"),
+        (
+            lambda: token_log_probs(X, INDEX, row_mask=torch.ones(2)),
+            ValueError,
+            r"row_mask has shape \(2,\); allowed: \(3,\)",
+        ),
+        (
+            lambda: token_log_probs(X, INDEX, temperature=0),
+            ValueError,
+            "temperature = 0; a number of at least 1e-38",
+        ),
+        (
+            lambda: token_log_probs(X, INDEX, temperature=NEEDS_GRADIENT),
+            ValueError,
+            "temperature requires a gradient",
+        ),
+        (lambda: cross_entropy(X, INDEX, reduction="max"), ValueError, "max is not a valid value"),
+        (lambda: cross_entropy(X, [0, 1, 2]), TypeError, ""),
+        (lambda: cross_entropy(X, X.softmax(1), z_loss=0.1), ValueError, "z_loss needs"),
     ],
 )
-def test_a_wrong_index_is_refused(index, error, said):
-    with pytest.raises(error, match=said):
-        token_log_probs(torch.zeros(3, 5), index)
-
-
-def test_a_wrong_mask_is_refused():
-    with pytest.raises(ValueError, match=r"row_mask has shape \(2,\); allowed: \(3,\)"):
-        token_log_probs(torch.zeros(3, 5), torch.zeros(3).long(), row_mask=torch.ones(2))
+def test_wrong_arguments_are_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
 
 
 @DEVICES
@@ -159,20 +180,12 @@ def test_the_loss_grows_by_z_loss(device):
 
 def test_arguments_that_are_not_known_here_get_torch_s_answer():
     x, target = drawn(4, 9)
-    with pytest.raises(ValueError, match="max is not a valid value for reduction"):
-        cross_entropy(x, target, reduction="max")
-    with pytest.raises(TypeError):
-        cross_entropy(x, target.tolist())
     for old in ({"reduce": 0}, {"size_average": 0}, {"size_average": True}):
         torch.testing.assert_close(
             cross_entropy(x, target, **old), F.cross_entropy(x, target, **old)
         )
     for dim in (np.int64(1), torch.tensor(1)):
         torch.testing.assert_close(logsumexp(x, dim), torch.logsumexp(x, dim))
-    with pytest.raises(TypeError, match="index is a list; an integer tensor"):
-        token_log_probs(x, [0, 1, 2, 3])
-    with pytest.raises(ValueError, match="index has shape"):
-        token_log_probs(torch.tensor(1.0), torch.tensor(0))
 
 
 def test_a_row_without_columns_has_no_tokens():
@@ -199,22 +212,21 @@ def test_a_gradient_never_takes_the_place_of_a_leaf(shape):
     assert computed.may_overwrite(computed.as_rows(leaf * 1))
 
 
-def test_derivatives_of_every_order():
+@pytest.mark.parametrize("way", ["torch", "kernels", "kernels under a function mode"])
+def test_derivatives_of_every_order(way, request):
+    if way != "torch":
+        request.getfixturevalue("operators")
     index = torch.randint(7, (3,))
     torch.manual_seed(0)
     x = torch.randn(3, 7, requires_grad=True)
 
-    def shards(x):
+    def values(x):
         return token_log_probs(x, index, temperature=0.5, entropy=True)
 
     loose = {"eps": 1e-2, "atol": 2e-2, "rtol": 2e-2}  # values are float32
-    assert torch.autograd.gradcheck(shards, (x,), **loose)
-    assert torch.autograd.gradgradcheck(shards, (x,), **loose)
-
-
-@pytest.mark.usefixtures("operators")
-def test_derivatives_where_kernels_launch():
-    test_derivatives_of_every_order()
+    with torch.device("cpu") if "mode" in way else contextlib.nullcontext():
+        assert torch.autograd.gradcheck(values, (x,), **loose)
+        assert torch.autograd.gradgradcheck(values, (x,), **loose)
 
 
 @pytest.mark.usefixtures("operators")
@@ -315,14 +327,6 @@ def test_tensors_of_another_device_are_refused(name):
     )
 
 
-def test_a_temperature_must_be_positive_and_has_no_gradient():
-    x, index = drawn(3, 50)
-    with pytest.raises(ValueError, match="temperature = 0; a number of at least 1e-38"):
-        token_log_probs(x, index, temperature=0)
-    with pytest.raises(ValueError, match="temperature requires a gradient"):
-        token_log_probs(x, index, temperature=torch.ones(3, requires_grad=True))
-
-
 @pytest.mark.usefixtures("operators")
 def test_forward_mode_and_batched_gradients():
     x, index = drawn(3, 20)
@@ -333,12 +337,6 @@ def test_forward_mode_and_batched_gradients():
     )
     torch.testing.assert_close(jacobian, by_rows)
     torch.testing.assert_close(by_batch, by_rows)
-
-
-@pytest.mark.usefixtures("operators")
-def test_derivatives_under_a_function_mode():
-    with torch.device("cpu"):
-        test_derivatives_of_every_order()
 
 
 def test_float64_keeps_its_digits():

@@ -166,9 +166,9 @@ def test_a_peers_kernel_is_given_x_and_out(name, modules, monkeypatch):
         assert (grid, sizes) == ((4, 1, 1), [4, 50, {}])
 
 
-@pytest.mark.parametrize("cols", [64, 256, 50, 512, 300, 301])
+@pytest.mark.parametrize("cols", [50, 512, 300, 301])
 def test_each_kernel_of_tileops_writes_into_out(cols, modules):
-    """A warp's row, a block's, a padded one, a cluster's, and the two kinds of split rows."""
+    """A padded row, a cluster's, and the two kinds of split rows."""
     variant, calls = stand_in(modules, "peer_tileops")
     shifted = torch.randn(4 * cols + 1)[1:].view(4, cols)  # 4 bytes beyond a multiple of 16
     wide = torch.full((4, cols + 8), 9.0)
@@ -184,9 +184,8 @@ def test_each_kernel_of_tileops_writes_into_out(cols, modules):
             torch.testing.assert_close(out, getattr(torch, op)(x, dim=-1))
             ((read, statistics, written),) = calls
             assert all(t.is_contiguous() and t.data_ptr() % 16 == 0 for t in (read, written))
-            aligned = x.is_contiguous() and out.is_contiguous() and not out.data_ptr() % 16
-            copied = cols == 50 or not aligned
-            assert (written.data_ptr() == out.data_ptr()) is not copied
+            is_aligned = x.is_contiguous() and out.is_contiguous() and not out.data_ptr() % 16
+            assert (written.data_ptr() == out.data_ptr()) == (is_aligned and cols != 50)
             assert [len(statistic) for statistic in statistics] == (
                 [12, 12] if cols in (300, 301) else []
             )
@@ -196,10 +195,11 @@ def test_each_kernel_of_tileops_writes_into_out(cols, modules):
 def test_tileops_refuses_a_gpu_that_it_has_no_kernels_for(modules, monkeypatch):
     variant, _ = stand_in(modules, "peer_tileops")
     monkeypatch.setattr(_package, "unsupported", lambda x: None)
-    for capability, words in (((10, 0), "compute capability 10.0"), ((9, 0), None)):
+    for capability in ((10, 0), (9, 0)):
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device, c=capability: c)
         reason = variant.unsupported(torch.zeros(4, 64))
-        assert reason is None if words is None else words in reason
+        assert reason is None or "compute capability 10.0" in reason
+        assert (reason is None) == (capability == (9, 0))
 
 
 NO_GPU = "NVIDIA GPUs only"
@@ -217,9 +217,6 @@ def meta(rows: int, cols: int) -> torch.Tensor:
 SHIFTED = torch.zeros(4 * 64 + 1)[1:]
 LIMITS = [  # NO_GPU: no other limit applies
     ("peer_quack", cut(0, 1022), "multiples of 4"),
-    ("peer_quack", cut(0, 1020, torch.bfloat16), "multiples of 8"),
-    ("peer_quack", cut(2, 1020), "do not begin"),
-    ("peer_quack", cut(4, 1020), NO_GPU),
     ("peer_quack", cut(4, 1016, torch.float16), "do not begin"),
     ("peer_quack", cut(8, 1016, torch.float16), NO_GPU),
     ("peer_quack", cut(0, 1020, width=1022), "do not begin"),
@@ -231,7 +228,6 @@ LIMITS = [  # NO_GPU: no other limit applies
     ("peer_flashinfer", meta(4, 64).half(), "float32 only"),
     ("peer_flashinfer", meta(2**16, 2**16), "fewer than 2^32"),
     ("peer_flashinfer", meta(128, 2**23 + 1), "workspace"),
-    ("peer_flashinfer", meta(200, 2**23 + 1), "workspace"),  # its first 128 rows would be split
     ("peer_flashinfer", meta(128, 2**23), NO_GPU),
     ("peer_flashinfer", SHIFTED.view(4, 64), "multiple of 16 bytes"),
     ("peer_flashinfer", SHIFTED[:255].view(3, 85), NO_GPU),  # loads of one element

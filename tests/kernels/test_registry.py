@@ -120,8 +120,7 @@ def test_the_functions_of_a_file_are_read_from_its_text(folder):
             ("softmax, log_softmax = f()\ntable[softmax_backward] = 1", {"softmax", "log_softmax"}),
             ("def softmaks(x, out=None): ...", {*operations.names()}),
             ("def softmax(", {*operations.names()}),
-            # it parses all the same
-            ("def softmax(x):\n    x = 1\n    global x", {*operations.names()}),
+            ("def softmax(x):\n    x = 1\n    global x", {*operations.names()}),  # it parses
             ("# coding: latin-1\ndef softmax(x): 'ä'", {"softmax"}),
         ]
     ):

@@ -37,23 +37,38 @@ def fake_tileops(modules, calls: list) -> None:
             return out
 
     class Kernel:
+        """Take rows of these lengths."""
+
+        lengths: tuple[int, ...] = ()
+        unavailable = staticmethod(lambda call: None)
+
         def __init__(self, call):
             self.call = call
 
-        def unavailable(call):
-            return None
-
         @classmethod
         def refusal(cls, call):
-            return None if cls.lengths is None or call.shape[1] in cls.lengths else "another kernel"
+            return None if call.shape[1] in cls.lengths else "another kernel"
 
         def program(self, build):
             return build({})
 
+    class Padded(Kernel):
+        refusal = staticmethod(lambda call: None)
+
         def _compile(self, config):
-            return Program(self.call, *self.shape(*self.call.shape))
+            rows, cols = self.call.shape
+            return Program(self.call, rows, -(-cols // 256) * 256)
+
+    class Cluster(Kernel):
+        lengths = (512,)
+
+        def _compile(self, config):
+            rows, cols = self.call.shape
+            return Program(self.call, 2 * rows, cols // 2)
 
     class Split(Kernel):
+        lengths = (300, 301)
+
         def _launcher(self, config):
             call, num_segs = self.call, 3
             rows, cols = call.shape
@@ -67,27 +82,20 @@ def fake_tileops(modules, calls: list) -> None:
 
             return lambda x: finalize(x, *partials(x))
 
-    def kernel(name, lengths, shape=None, base=Kernel):
-        return {name: type(name, (base,), {"lengths": lengths, "shape": staticmethod(shape)})}
-
     fake(modules, "tilelang", set_log_level=calls.append)
     fake(
         modules, "tilelang.contrib", nvcc=SimpleNamespace(find_cuda_path=lambda: "/usr/local/cuda")
     )
     reduction = "tileops._kernels.reduction"
     fake(modules, f"{reduction}.call_spec", SoftmaxCall=Call)
-    fake(
-        modules,
-        f"{reduction}.softmax",
-        **kernel("SoftmaxKernel", None, lambda rows, cols: (rows, -(-cols // 256) * 256)),
-        **kernel("SoftmaxSplitKernel", (300, 301), base=Split),
-        **kernel("SoftmaxStreamingKernel", ()),
-    )
-    fake(
-        modules,
-        f"{reduction}.softmax_on_chip",
-        **kernel("SoftmaxClusterSplitKernel", ()),
-        **kernel("SoftmaxOnChipKernel", (512,), lambda rows, cols: (2 * rows, cols // 2)),
-    )
-    warp_rows = kernel("SoftmaxWarpRowsKernel", (64,), lambda *shape: shape)
-    fake(modules, f"{reduction}.softmax_warp_rows", **warp_rows)
+    by_module = {
+        "softmax": {
+            "SoftmaxKernel": Padded,
+            "SoftmaxSplitKernel": Split,
+            "SoftmaxStreamingKernel": Kernel,
+        },
+        "softmax_on_chip": {"SoftmaxClusterSplitKernel": Kernel, "SoftmaxOnChipKernel": Cluster},
+        "softmax_warp_rows": {"SoftmaxWarpRowsKernel": Kernel},
+    }
+    for module, classes in by_module.items():
+        fake(modules, f"{reduction}.{module}", **classes)
