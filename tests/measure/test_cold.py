@@ -34,15 +34,10 @@ def test_lines_are_distinct_from_every_matrix_and_of_one_window_a_program(
 
 
 def test_a_matrix_of_a_few_lines_gives_no_evidence():
+    """Nor does one number a row beside a matrix, which stays in L2 between calls."""
     assert cold.sample_lines((torch.empty(4, 96), torch.empty(4, 96)), seed=1) is None
     buffers = torch.empty(64, 256), torch.empty(96), (torch.empty(64), torch.empty(64, 256))
-    assert (
-        len(cold.sample_lines(buffers, seed=1)) == 2 * 16 * cold.LOADS
-    )  # both matrices have as many
-
-
-def test_one_number_a_row_beside_a_matrix_is_not_sampled():
-    """It stays in L2 between calls, and says nothing of the matrix."""
+    assert len(cold.sample_lines(buffers, seed=1)) == 2 * 16 * cold.LOADS, "two matrices alone"
     matrix, values = torch.empty(4096, 2048), torch.empty(4096)
     addresses = cold.sample_lines((matrix, values), seed=1)
     assert len(addresses) == cold.PROGRAMS * cold.LOADS

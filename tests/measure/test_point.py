@@ -13,17 +13,13 @@ from tests.bench import point
     ("change", "words"),
     [
         ({"dtype": "float23"}, "unknown dtype 'float23'; did you mean 'float32'"),
-        ({"dtype": "x"}, "allowed: float32, float16, bfloat16"),
         ({"variant": "triton_onlin"}, "did you mean triton_online"),
         ({"M": 0}, "M = 0: a whole number of at least 1"),
-        ({"M": True}, "M = True"),
         ({"seed": 2**64}, "seed = 18446744073709551616: a whole number from 0"),
-        ({"M": 2**63}, "at most 576460752303423488 elements"),
         ({"M": 2**31, "N": 2**31}, "M·N = 4611686018427387904: at most"),
         ({"blocks": 10**7}, "blocks = 10000000: at most 1000000"),
         ({"replicate": 10**5}, "replicate = 100000: at most 10000"),
         ({"blocks": 5}, "blocks = 5: a whole number of at least 6"),
-        ({"timeout_s": float("nan")}, "timeout_s = nan: it must be above 0"),
         ({"timeout_s": float("inf")}, "timeout_s = inf: it must be above 0 and at most 1000000"),
     ],
 )

@@ -74,16 +74,13 @@ def test_the_range_of_the_profiler_has_one_call_after_the_compiler_has_run(monke
 @pytest.mark.parametrize(
     ("script", "why"),
     [
-        (
-            "#!/bin/sh\necho '==ERROR== ERR_NVGPUCTRPERM: no permission'\necho more\nexit 1",
-            "==ERROR==",
-        ),
-        ("#!/bin/sh\necho '==WARNING== No kernels were profiled.'", "ended with 0 and made no"),
-        ("#!/bin/sh\nexit 3", "ended with 3 and made no profile: it printed nothing"),
+        ("echo '==ERROR== ERR_NVGPUCTRPERM: no permission'\necho more\nexit 1", "==ERROR=="),
+        ("echo '==WARNING== No kernels were profiled.'", "ended with 0 and made no"),
+        ("exit 3", "ended with 3 and made no profile: it printed nothing"),
     ],
 )
 def test_a_profiler_that_fails_is_quoted(with_ncu, tmp_path, script, why):
-    with_ncu(script)
+    with_ncu(f"#!/bin/sh\n{script}")
     with pytest.raises(profile.ProfileError, match=why):
         profile.write_profile(point(), tmp_path / "x.ncu-rep")
 

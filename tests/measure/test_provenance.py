@@ -4,7 +4,6 @@ import os
 import subprocess
 
 import numpy
-import pytest
 
 import kernels
 from measure import ROOT, fingerprint, provenance, replicate, row
@@ -29,22 +28,16 @@ def test_a_checkout_is_dirty_if_a_file_is_edited_but_for_recorded_rows(tmp_path,
     assert provenance.git_state() == clean | {"git_dirty": True}
 
 
-@pytest.fixture
-def other_repository(tmp_path):
-    """The folder of another project, with a commit."""
+def test_the_commit_of_another_project_is_not_ours(tmp_path, monkeypatch):
+    """Neither of one around this folder, nor of one that a hook of git names."""
     begin = "git init -q && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one"
     subprocess.run(["bash", "-c", begin], cwd=tmp_path, check=True)
-    return tmp_path
-
-
-def test_the_commit_of_another_project_is_not_ours(other_repository, monkeypatch):
-    """Of one around this folder, or of one that the environment names, as in a hook of git."""
-    inner = other_repository / "unpacked"
+    inner = tmp_path / "unpacked"
     inner.mkdir()
     monkeypatch.setattr(provenance, "ROOT", inner)
     assert provenance.git_state() == NOTHING
-    monkeypatch.setenv("GIT_DIR", str(other_repository / ".git"))
-    monkeypatch.setenv("GIT_WORK_TREE", str(other_repository))
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path))
     assert provenance.git_state() == NOTHING
     monkeypatch.setattr(provenance, "ROOT", ROOT)
     command = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
@@ -85,12 +78,9 @@ def test_switches_are_those_of_torch_and_of_the_device_and_no_folders(monkeypatc
             monkeypatch.delenv(name)
     assert provenance.switches(is_cpu=True) == provenance.switches(is_cpu=False) == "none"
     variables = {"TORCH_HOME": "/a", "PYTORCH_VERSION": "2.13", "CUDA_VISIBLE_DEVICES": "0"}
-    variables |= {
-        "PYTORCH_NO_CUDA_MEMORY_CACHING": "1",
-        "TORCH_LOGS": "a b",
-        "OMP_NUM_THREADS": "2",
-    }
-    variables |= {"CUDA_FORCE_PTX_JIT": "1", "NVIDIA_VISIBLE_DEVICES": "all"}
+    variables |= {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1", "TORCH_LOGS": "a b"}
+    variables |= {"OMP_NUM_THREADS": "2", "CUDA_FORCE_PTX_JIT": "1"}
+    variables |= {"NVIDIA_VISIBLE_DEVICES": "all"}
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     shared = "PYTORCH_NO_CUDA_MEMORY_CACHING=1 TORCH_LOGS='a b'"

@@ -71,16 +71,15 @@ def test_a_link_stays_a_link_to_the_file_that_is_replaced(write, tmp_path):
 
 def test_a_pipe_and_a_device_are_written_through(write, tmp_path):
     """Replaced by a regular file, /dev/null would be gone for the whole machine."""
-    pipe = tmp_path / "pipe"
+    pipe, device = tmp_path / "pipe", tmp_path / "null"
     os.mkfifo(pipe)
+    device.symlink_to(os.devnull)
     with ThreadPoolExecutor(1) as pool:
         read = pool.submit(pipe.read_bytes)
         write(pipe, b"content")
         assert read.result(timeout=60) == b"content"
-    assert pipe.is_fifo()
-    device = tmp_path / "null"
-    device.symlink_to(os.devnull)
     write(device, b"content")
+    assert pipe.is_fifo()
     assert Path(os.devnull).is_char_device()
     assert sorted(tmp_path.iterdir()) == [device, pipe]
 

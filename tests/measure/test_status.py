@@ -24,7 +24,6 @@ from measure.row import SCHEMA
         (CUDAError("CUDA_ERROR_OUT_OF_MEMORY: no room"), "out_of_memory"),
         (CUDAError("CUDA_ERROR_ILLEGAL_ADDRESS"), "crash"),
         (DynamicLibNotFoundError("libnvrtc"), "unavailable"),
-        (RuntimeError("another reason"), "crash"),
         (ValueError("PassManager::run failed"), "crash"),
         (ValueError("out of memory"), "crash"),
     ],
