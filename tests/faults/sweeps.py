@@ -42,19 +42,19 @@ class Sweep(runner.Runner):
 
     def complete(self) -> dict[Path, tuple]:
         """Rows of which Snakemake knows that they are complete: bytes and times of both files."""
-        found = {}
-        for path in self.rows():
-            files = (path, samples_of(path))
-            if all(f.exists() and not self._is_marked(f) for f in files):
-                found[path] = tuple((f.read_bytes(), f.stat().st_mtime_ns) for f in files)
-        return found
+        by_path = {path: (path, samples_of(path)) for path in self.rows()}
+        return {
+            path: tuple((file.read_bytes(), file.stat().st_mtime_ns) for file in files)
+            for path, files in by_path.items()
+            if all(file.exists() and not self._is_marked(file) for file in files)
+        }
 
     def merged(self) -> dict[tuple[str, str], str]:
         """(variant, N) to the status, of the merged file, in which every point must be once."""
         merged = runner.read_csv(self.folder / MERGED)
-        found = {(row["variant"], row["N"]): row["status"] for row in merged}
-        assert len(found) == len(merged)
-        return found
+        statuses = {(row["variant"], row["N"]): row["status"] for row in merged}
+        assert len(statuses) == len(merged)
+        return statuses
 
     def _is_marked(self, path: Path) -> bool:
         name = base64.urlsafe_b64encode(str(path.relative_to(self.folder)).encode()).decode()

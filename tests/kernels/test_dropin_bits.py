@@ -87,7 +87,6 @@ def rounded_once(_, x, y, z):
         (64, 1, 64, True),
         (64, 0, 72, True),
         (64, 0, 80, False),
-        (60, 0, 60, False),
         (60, 3, 61, False),
         (60, 0, 64, True),  # Triton would take it as aligned, and contiguous rows of 60 not
     ],

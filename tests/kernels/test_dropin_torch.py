@@ -148,8 +148,19 @@ def test_a_backward_compiled_by_itself(op, whole, x, launches, reset_dynamo):
     assert len(launches) == 2
 
 
+@pytest.fixture
+def torch_for_cuda(monkeypatch):
+    """Let torch be one that is made for CUDA; nothing remembers whether kernels run on a GPU."""
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    for function in (eligible.runs_kernels, rows._runs_on):
+        function.cache_clear()
+    yield
+    for function in (eligible.runs_kernels, rows._runs_on):
+        function.cache_clear()
+
+
 @pytest.mark.parametrize("strict", [False, True])
-def test_exported_for_a_gpu(strict, monkeypatch):
+def test_exported_for_a_gpu(strict, torch_for_cuda, monkeypatch):
     """Where there is none: what a compiler asks of the device it can answer without one."""
 
     class Model(torch.nn.Module):
@@ -157,14 +168,11 @@ def test_exported_for_a_gpu(strict, monkeypatch):
             wide = kernels.log_softmax(a, 0, dtype=torch.float32)
             return kernels.softmax(a, 1), wide, kernels.softmax(a, 0, dtype=torch.float64)
 
-    monkeypatch.setattr(torch.version, "cuda", "13.0")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda index=0: (9, 0))
-    eligible.runs_kernels.cache_clear()
     with FakeTensorMode(allow_non_fake_inputs=True):
         a = torch.empty(3, 4, device="cuda", dtype=torch.bfloat16)
         exported = torch.export.export(Model(), (a,), strict=strict)
-    eligible.runs_kernels.cache_clear()
     called = [str(n.target) for n in exported.graph.nodes if n.op == "call_function"]
     operators = [f"softmax_bench.{name}.default" for name in ("log_softmax", "softmax")]
     assert sorted(called) == ["aten.softmax.int", *operators]
@@ -221,18 +229,13 @@ def test_autocast_asks_for_float32(op, x, launches):
     assert function(half, 1).dtype == torch.float16
 
 
-def test_fake_tensors_of_a_gpu_that_is_not_there(monkeypatch):
+def test_fake_tensors_of_a_gpu_that_is_not_there(torch_for_cuda, monkeypatch):
     """As on a login node, whose torch is made for CUDA."""
-    monkeypatch.setattr(torch.version, "cuda", "13.0")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    eligible.runs_kernels.cache_clear()
-    rows._runs_on.cache_clear()
     with FakeTensorMode(allow_non_fake_inputs=True):
         x, index = (torch.empty(3, 4, device="cuda"), torch.zeros(3, device="cuda").long())
         shapes = [f.shape for f in (kernels.softmax(x, 1), kernels.logsumexp(x, 1))]
         shapes += [kernels.token_log_probs(x, index).shape, kernels.cross_entropy(x, index).shape]
-    eligible.runs_kernels.cache_clear()
-    rows._runs_on.cache_clear()
     assert [*map(tuple, shapes)] == [(3, 4), (3,), (3,), ()]
 
 

@@ -126,34 +126,33 @@ def test_a_shortage_of_memory_is_not_for_good(launches, device, monkeypatch, war
     assert len(warnings()) == 1
 
 
-def test_cuda_core_that_cannot_be_loaded_leaves_all_to_triton(monkeypatch, warnings):
-    """Installed, but broken: looked for once."""
+@pytest.fixture
+def without_cuda_core(monkeypatch):
+    """Let the import of these launchers fail, as where cuda-core is installed, but broken."""
+    for name in ("kernels.cuda.launch", "kernels.logits.launch"):
+        monkeypatch.setitem(sys.modules, name, None)
+        monkeypatch.delattr(name, raising=False)
     monkeypatch.setattr(routes, "runs_cuda_kernels", lambda index: True)
-    monkeypatch.setitem(sys.modules, "kernels.cuda.launch", None)
-    monkeypatch.delattr("kernels.cuda.launch", raising=False)
-    routes.cuda_kernels.cache_clear()
-    try:
-        assert routes.cuda_kernels(0) is routes.cuda_kernels(0) is None
-    finally:
-        routes.cuda_kernels.cache_clear()
-    (line,) = warnings()
-    assert "cannot be loaded. ModuleNotFoundError" in line or "ImportError" in line
+    for function in (routes.cuda_kernels, row_kernels):
+        function.cache_clear()
+    yield
+    for function in (routes.cuda_kernels, row_kernels):
+        function.cache_clear()
 
 
-def test_cuda_core_that_cannot_be_loaded_leaves_logits_to_torch(monkeypatch, warnings):
-    monkeypatch.setitem(sys.modules, "kernels.logits.launch", None)
-    monkeypatch.delattr("kernels.logits.launch", raising=False)
-    row_kernels.cache_clear()
+def test_cuda_core_that_cannot_be_loaded_leaves_all_to_triton_and_torch(
+    without_cuda_core, warnings
+):
+    """It is looked for once, for softmax and for functions of logits."""
     x = mock.Mock(is_cuda=True, shape=(2, 5), dtype=torch.float32)
     x.is_neg.return_value = False
     x.element_size.return_value = 4
-    try:
-        for _ in range(2):
-            assert not may_launch(RowTensors(x), RowOptions("LogSumExp"))
-    finally:
-        row_kernels.cache_clear()
-    (line,) = warnings()
-    assert line.startswith("functions of logits in CUDA C++ cannot be loaded. ")
+    for _ in range(2):
+        assert routes.cuda_kernels(0) is None
+        assert not may_launch(RowTensors(x), RowOptions("LogSumExp"))
+    softmax_line, logits_line = warnings()
+    assert "cannot be loaded. ModuleNotFoundError" in softmax_line or "ImportError" in softmax_line
+    assert logits_line.startswith("functions of logits in CUDA C++ cannot be loaded. ")
 
 
 def test_a_program_that_makes_errors_of_warnings_still_runs(

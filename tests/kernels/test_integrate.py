@@ -35,21 +35,17 @@ def trainer(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-def test_every_module_of_a_library_has_the_replacement_until_it_ends(trainer):
-    early, theirs = trainer("early"), trainer("home").double
-
-    def double(x):
-        return "ours"
-
-    with integrate.Integration("some_trainer.home", {"double": double}):
-        assert early.double is trainer("late").double is trainer("home").double is double
+def test_every_module_of_a_library_has_the_replacement_until_it_ends(trainer, monkeypatch):
+    """A module whose import is forbidden (None) is in nobody's way."""
+    monkeypatch.setitem(sys.modules, "some_trainer.forbidden", None)
+    early, theirs, ours = trainer("early"), trainer("home").double, lambda x: "ours"
+    with integrate.Integration("some_trainer.home", {"double": ours}):
+        assert early.double is trainer("late").double is trainer("home").double is ours
         assert trainer("home").other(3) == 3
     assert early.double is trainer("late").double is trainer("home").double is theirs
 
 
-def test_replacements_end_in_any_order_and_begin_again(trainer, monkeypatch):
-    """And a module whose import is forbidden (None) is in nobody's way."""
-    monkeypatch.setitem(sys.modules, "some_trainer.forbidden", None)
+def test_replacements_end_in_any_order_and_begin_again(trainer):
     home, ours = trainer("home"), [lambda x: "first", lambda x: "second"]
     theirs = home.double
     first, second = (integrate.Integration("some_trainer.home", {"double": f}) for f in ours)

@@ -136,8 +136,17 @@ def test_helion_gets_a_right_kernel_for_a_length_of_row(name, modules):
         assert ends == [1, 8, 8, 16, 16, 8]
 
 
-@pytest.mark.parametrize("name", ["peer_quack", "peer_liger", "peer_flaggems", "peer_flashinfer"])
-def test_a_peers_kernel_is_given_x_and_out(name, modules, monkeypatch):
+# The strides of x and out, or of out and x, in the order in which a kernel takes them
+@pytest.mark.parametrize(
+    ("name", "strides"),
+    [
+        ("peer_quack", [80, 60]),
+        ("peer_liger", [60, 80]),
+        ("peer_flaggems", [50, 50]),
+        ("peer_flashinfer", [50, 50]),
+    ],
+)
+def test_a_peers_kernel_is_given_x_and_out(name, strides, modules, monkeypatch):
     """Also rows that are not contiguous, of which FlagGems and FlashInfer need copies."""
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
     variant, calls = stand_in(modules, name)
@@ -152,18 +161,7 @@ def test_a_peers_kernel_is_given_x_and_out(name, modules, monkeypatch):
     assert (wide[:, 50:] == 9).all()
     tensors = [argument for argument in calls[0] if isinstance(argument, torch.Tensor)]
     assert [t.shape for t in tensors] == [(4, 64)] * 2
-    if name == "peer_liger":
-        grid, _, out_stride, _, *further = calls[2]
-        settings = {"BLOCK_SIZE": 100, "num_warps": 7}
-        assert (grid, out_stride, further) == ((4,), 60, [80, 50, settings])
-    if name == "peer_flashinfer":
-        early, written, read = calls[2]
-        assert early
-        assert (written.stride(), read.stride()) == ((50, 1), (50, 1))
-    if name == "peer_flaggems":
-        grid, written, read, *sizes = calls[2]
-        assert (written.stride(), read.stride()) == ((50, 1), (50, 1))
-        assert (grid, sizes) == ((4, 1, 1), [4, 50, {}])
+    assert [t.stride(0) for t in calls[2] if isinstance(t, torch.Tensor)] == strides
 
 
 @pytest.mark.parametrize("cols", [50, 512, 300, 301])

@@ -44,9 +44,7 @@ class Launch(NamedTuple):
     dtype: torch.dtype
     rows: int
     cols: int
-    layout: tuple[
-        tuple[int, int], ...
-    ]  # Places of each matrix that is read, in turn, and of the output.
+    layout: tuple[tuple[int, int], ...]  # Places of the inputs, in turn, and of the output.
     plan: LaunchPlan | None = None
     out_dtype: torch.dtype | None = None  # the output's, where it is not ``dtype``
 
