@@ -16,27 +16,28 @@ from kernels.cuda.grid_workspace import BYTES, POOL, address
 
 @pytest.fixture
 def pools(monkeypatch):
-    """(sizes of the allocations, the id of the current capture)."""
-    asked, recording = [], {"now": 0}
-    monkeypatch.setattr(grid_workspace, "_addresses", {})
-    monkeypatch.setattr(grid_workspace, "_free", {})
-    monkeypatch.setattr(
-        grid_workspace, "_zeros", lambda count: asked.append(count) or len(asked) * 2**32
-    )
+    """(sizes of the allocations, {"now": id of the current capture, "ends": of graphs})."""
+    allocated, recording = [], {"now": 0, "ends": []}
+
+    def zeros(count):
+        allocated.append(count)
+        return len(allocated) * 2**32
+
+    def end_of(graph):
+        recording["ends"].append(grid_workspace.GraphEnd())
+        return recording["ends"][-1]
+
+    fakes = {"_addresses": {}, "_free": {}, "_graphs": [], "_zeros": zeros, "_end_of": end_of}
+    fakes["_capture"] = lambda stream: (recording["now"], "graph")
+    fakes["_stream_id"] = lambda stream: 1000 + stream
+    for name, fake in fakes.items():
+        monkeypatch.setattr(grid_workspace, name, fake)
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: recording["now"] > 0)
-    monkeypatch.setattr(grid_workspace, "_capture", lambda stream: (recording["now"], "graph"))
-    monkeypatch.setattr(grid_workspace, "_stream_id", lambda stream: 1000 + stream)
-    ends = []
-    monkeypatch.setattr(
-        grid_workspace, "_end_of", lambda graph: ends.append(grid_workspace.GraphEnd()) or ends[-1]
-    )
-    monkeypatch.setattr(grid_workspace, "_graphs", [])
-    recording["ends"] = ends
-    return asked, recording
+    return allocated, recording
 
 
 def test_launches_that_never_overlap_share_one_and_others_do_not(pools):
-    asked, recording = pools
+    allocated, recording = pools
     eager = address(0, 7)
     assert address(0, 7) == eager
     addresses = [eager, address(0, 8)]
@@ -44,10 +45,10 @@ def test_launches_that_never_overlap_share_one_and_others_do_not(pools):
         addresses.append(address(0, 7))
         assert address(0, 7) == addresses[-1]
     assert len(set(addresses)) == 4
-    assert asked == [POOL * BYTES]
+    assert allocated == [POOL * BYTES]
     recording["now"] = 0
     assert address(1, 7) != eager
-    assert len(asked) == 2  # the other GPU's
+    assert len(allocated) == 2  # the other GPU's
 
 
 def test_threads_get_workspaces_that_do_not_overlap_and_more_are_allocated_on_demand(pools):
@@ -61,7 +62,7 @@ def test_threads_get_workspaces_that_do_not_overlap_and_more_are_allocated_on_de
 
 def test_a_graph_that_is_gone_leaves_its_workspace_to_the_next(pools):
     """sem_post of the C library says that it is gone, as CUDA calls it, in another thread."""
-    asked, recording = pools
+    allocated, recording = pools
     addresses = set()
     for recording["now"] in range(1, 201):
         addresses.add(address(0, 7))
@@ -71,7 +72,7 @@ def test_a_graph_that_is_gone_leaves_its_workspace_to_the_next(pools):
             thread.start()
             thread.join()
     assert len(addresses) == 2
-    assert asked == [POOL * BYTES]
+    assert allocated == [POOL * BYTES]
 
 
 def test_a_handle_that_two_streams_share_has_two_workspaces(pools, monkeypatch):
