@@ -119,9 +119,7 @@ HALF, E16 = math.log(0.5), math.exp(-16)
 @pytest.mark.parametrize(
     ("op", "rows", "exact", "wrong", "absolute", "relative", "of_sum"),
     [
-        ("softmax", [[0.0, 0.0]], [0.5, 0.5], [0.5, 0.75], 0.25, 0.5, 0.25),
         ("softmax", [[0.0, -16.0]], [1 - E16, E16], [1 - E16, 2 * E16], E16, 1.0, E16),
-        ("softmax", [[0.0, 0.0, -16]], [0.5, 0.5, E16 / 2], [0.5, 0.5, E16], E16 / 2, 1.0, E16 / 2),
         # Relative errors mean nothing below half an ulp of the largest element.
         ("softmax", [[0.0, -17.0]], [1.0, E16 / math.e], [1.0, E16], E16 * 0.632, 0.0, E16 * 0.632),
         ("log_softmax", [[0.0, 0.0]], [HALF] * 2, [HALF - 0.1, HALF], 0.1, 0.1, 0.0476),

@@ -26,8 +26,8 @@ def override(x, dim, half_to_float, *, out):
 
 names = "_softmax.out", "_log_softmax.out"
 for name in names:
-    given = "test", "aten", name, "CPU", None, override
-    registry.register_op_override(*given, unconditional_override=True)
+    registration = "test", "aten", name, "CPU", None, override
+    registry.register_op_override(*registration, unconditional_override=True)
 registry.reenable_op_overrides(enable_dispatch_keys="CPU")
 x = torch.rand(4, 4)
 torch.softmax(x, dim=-1, out=torch.empty(4, 4))
