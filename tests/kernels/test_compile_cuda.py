@@ -1,6 +1,5 @@
 """Every CUDA C++ kernel, in every config a launch can ask for, compiles cleanly without a GPU."""
 
-import io
 import itertools
 import re
 from pathlib import Path
@@ -10,11 +9,10 @@ import torch
 
 import kernels
 from kernels.contract import CLUSTER_CAPABILITY
-from kernels.cuda import nvrtc
 from kernels.cuda.plan import GPUS, VEC_BYTES, Problem
 from kernels.logits import launch
 from tests.kernels.helpers import launches
-from tests.kernels.helpers.offline import dumped, resources
+from tests.kernels.helpers.offline import built, dumped
 from tests.kernels.helpers.variants import CONTRIBUTED, CUDA, DTYPES, FRONTIER
 from tests.marks import slow
 
@@ -59,12 +57,9 @@ def check(usages: dict[tuple[str, str], int], dtype: torch.dtype, arch: str) -> 
     """Compile these kernels: none warns, spills or asks for more registers than there are."""
     for source, group in itertools.groupby(sorted(usages.items()), key=lambda item: item[0][0]):
         threads = {kernel: size for (_, kernel), size in group}
-        log = io.StringIO()
-        binary = nvrtc.build(source, tuple(threads), arch, log)
-        assert "warning" not in log.getvalue(), log.getvalue()
-        used = resources(binary.code)
+        binary, used = built(source, threads, arch)
         for kernel, size in threads.items():
-            registers, local = used[binary.symbol_mapping[kernel].decode()]
+            registers, local = used[kernel]
             allowed = SPILLED_BYTES if SPILLS.fullmatch(kernel) else 0
             assert local <= allowed, f"{kernel} on {arch} keeps {local} bytes in local memory"
             assert registers * size <= REGISTERS_PER_BLOCK, f"{kernel} on {arch} cannot start"

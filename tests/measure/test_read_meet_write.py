@@ -1,6 +1,5 @@
 """The second roofline: which matrices have it, how rows are divided, and that it is a copy."""
 
-import io
 import itertools
 
 import pytest
@@ -8,11 +7,11 @@ import torch
 
 import kernels
 import operations
-from kernels.cuda import launch, nvrtc
+from kernels.cuda import launch
 from kernels.cuda.plan import GPUS, Problem
 from measure.clock import read_meet_write
 from measure.clock.read_meet_write import FORMS, SOURCE, plan
-from tests.kernels.helpers.offline import resources
+from tests.kernels.helpers.offline import built
 from tests.kernels.helpers.variants import DTYPES
 
 
@@ -52,11 +51,9 @@ def test_rows_are_divided_among_resident_blocks_with_a_counter_for_each_row():
 def test_as_many_blocks_are_resident_as_a_form_says(arch):
     every = itertools.product(FORMS, (True, False))
     plans = {(form, writes): plan(problem(1, 2**18), form, writes)[0] for form, writes in every}
-    log, names = io.StringIO(), [planned.kernel for planned in plans.values()]
-    binary = nvrtc.build(SOURCE, tuple(names), arch, log)
-    assert "warning" not in log.getvalue(), log.getvalue()
+    _, used = built(SOURCE, [planned.kernel for planned in plans.values()], arch)
     for (form, _), planned in plans.items():
-        registers, local = resources(binary.code)[binary.symbol_mapping[planned.kernel].decode()]
+        registers, local = used[planned.kernel]
         assert (local, registers * planned.threads * FORMS[form][2] <= 65536) == (0, True), form
 
 

@@ -1,18 +1,16 @@
 """The roofline: which copies and sums there are, how their blocks are chosen, what they write."""
 
-import io
-
 import pytest
 import torch
 
 import operations
-from kernels.cuda import launch, nvrtc
+from kernels.cuda import launch
 from kernels.cuda.plan import GPUS, Problem
 from measure.clock import copy_kernel, roofline
 from measure.clock.roofline import Bulk, Vecs, plan
 from measure.inputs import empty_out
 from operations import ROOFLINES
-from tests.kernels.helpers.offline import resources
+from tests.kernels.helpers.offline import built
 from tests.kernels.helpers.variants import DTYPES
 
 EVERY = [(kind, form) for kind, forms in roofline.FORMS.items() for form in forms]
@@ -76,12 +74,9 @@ def test_blocks_have_as_many_turns_as_each_other_or_one_less():
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 def test_no_form_spills_and_as_many_blocks_are_resident_as_it_says(arch):
     chosen = {form.kernel(dtype, kind): form for kind, form in of_arch(arch) for dtype in DTYPES}
-    log = io.StringIO()
-    binary = nvrtc.build(roofline.SOURCE, tuple(chosen), arch, log)
-    assert "warning" not in log.getvalue(), log.getvalue()
-    used = resources(binary.code)
+    _, used = built(roofline.SOURCE, chosen, arch)
     for name, form in chosen.items():
-        registers, local = used[binary.symbol_mapping[name].decode()]
+        registers, local = used[name]
         assert local == 0, name
         assert registers * form.warps * 32 * form.per_sm <= 65536, name
         reserved = 1024  # bytes of shared memory of each block

@@ -1,22 +1,26 @@
-"""Compile Triton kernels for a GPU that is not there, as a launch on that GPU would.
+"""Compile kernels for a GPU that is not there, as a launch on that GPU would.
 
-It calls the kernel's own launcher on CPU tensors, with a driver that compiles and does not launch.
-So argument specialisation, block sizes and warps are the kernel's, not a copy of them.
+For Triton it calls the kernel's own launcher on CPU tensors, with a driver that compiles and does
+not launch. So argument specialisation, block sizes and warps are the kernel's, not a copy of them.
 """
 
+import io
 import json
 import re
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 
 import torch
 import triton
+from cuda.core import ObjectCode
 from triton.backends.compiler import GPUTarget
 
 import kernels
 import operations
+from kernels.cuda import nvrtc
 from tests.processes import run_code
 
 # Limits in NVIDIA's compute capability table: shared memory a block may use, registers, warps.
@@ -56,6 +60,15 @@ def resources(cubin: bytes) -> dict[str, tuple[int, int]]:
     """Return each function's registers and bytes of local memory, as cuobjdump reads them."""
     usages = re.findall(r"Function (\w+):\s*REG:(\d+) STACK:(\d+)", dumped(cubin, "-res-usage"))
     return {name: (int(registers), int(stack)) for name, registers, stack in usages}
+
+
+def built(source: Path, names: Iterable[str], arch: str) -> tuple[ObjectCode, dict[str, tuple]]:
+    """Compile CUDA C++ without a warning: (its binary, registers and local bytes of each name)."""
+    log, names = io.StringIO(), tuple(names)
+    binary = nvrtc.build(source, names, arch, log)
+    assert "warning" not in log.getvalue(), log.getvalue()
+    used = resources(binary.code)
+    return binary, {name: used[binary.symbol_mapping[name].decode()] for name in names}
 
 
 class AbsentGPU:
