@@ -38,8 +38,9 @@ MATRICES_MOVED = {
 # The longest row of each kernel of torch 2.11 in float32, by ATen's SoftMax.cu: 1024 threads keep
 # up to nine elements each in registers; then a row and 32 sums fit in 48 KiB of shared memory.
 TORCH_KERNELS = {2048: "one warp", 9216: "one block: registers", 12252: "shared memory"}
-POWERS_OF_TWO = {2**i: style.size_label(2**i) for i in range(9, 14)}
-COPY = "% of a copy"
+BEYOND = "reads\nthree\ntimes"  # torch's kernel of longer rows
+POWERS_OF_TWO = {2**i: f"{2**i}" for i in range(9, 14)}
+COPY, COLUMNS = "% of a copy's speed", "N (columns)"
 COUNTED = ["gpu", "M", "N", "mb", "dram_read_mb", "times"]
 
 
@@ -66,9 +67,10 @@ def line(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
 
 
 def longest_rows() -> pd.DataFrame:
-    """Return a line for each kernel of MATRICES_MOVED at rows of LONGEST, in that order."""
+    """Return a line for each kernel of MATRICES_MOVED at rows of LONGEST, by bytes and time."""
     rows = recorded_rows("online_softmax").query("N == @LONGEST").set_index("variant")
-    return rows.loc[[*MATRICES_MOVED]].assign(moved=pd.Series(MATRICES_MOVED) / 2)
+    rows = rows.loc[[*MATRICES_MOVED]].assign(moved=pd.Series(MATRICES_MOVED) / 2)
+    return rows.sort_values(["moved", "copies"])
 
 
 def cache_trick(rows: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -94,11 +96,14 @@ def bytes_moved() -> Figure:
     colours = {name: look.colour for name, look in palette.styles(rows.index).items()}
     figure, axes = plt.subplots()
     sns.barplot(rows, x="copies", y="variant", hue="variant", palette=colours, saturation=1)
-    axes.scatter(rows["moved"], rows.index, marker="|", s=420, color=style.INK, linewidth=1.2)
-    xlabel = "time relative to a copy of the matrix; tick: the bytes that the design moves"
-    axes.set(xlabel=xlabel, ylabel="")
+    ticks = {"marker": "|", "color": style.INK, "label": "bytes moved by design, in copies"}
+    axes.scatter(rows["moved"], rows.index, s=420, linewidth=1.2, **ticks)
+    axes.legend(loc="center right", frameon=False, fontsize=style.TEXT, markerscale=0.7)
+    axes.set(xlabel="time / time of a copy", ylabel="")
     spilling = number(rows["copies"]["triton_fused"], 2)
-    title = f"Time follows the bytes moved; triton_fused spills and takes {spilling} copies"
+    title = (
+        f"Time follows the bytes moved; triton_fused spills and takes as long as {spilling} copies"
+    )
     return finished(figure, title, f"1024x{LONGEST}", left=1.75)
 
 
@@ -108,9 +113,13 @@ def spills() -> Figure:
     figure, (above, below) = plt.subplots(2, sharex=True)
     draw_lines(above, rows, COPY, names)
     draw_lines(below, rows, "spilled_bytes", names[:1])
-    below.set_ylabel("spilled B/thread")
+    above.set_ylim(0)
+    below.set(ylim=(0, None), xlabel=COLUMNS, ylabel="spilled bytes per thread")
     fused = line(rows, names[0])
     first = fused.index[fused["spilled_bytes"] > 0][0]
+    for axes in (above, below):  # between two measured N
+        axes.axvline(first / 2**0.5, color="0.5", linestyle="--", linewidth=1)
+    below.text(first / 2**0.55, 1500, "spills from here", color=style.GREY, ha="right")
     before, after = (percent(fused["of_copy"][n]) for n in (first // 2, LONGEST))
     title = f"triton_fused falls from {before} of a copy to {after} once its registers spill"
     return finished(figure, title, "M = 1024", names)
@@ -122,25 +131,35 @@ def clusters() -> Figure:
     names = ["torch_softmax", "triton_fused", "triton_online", "frontier"]
     figure, axes = plt.subplots()
     draw_lines(axes, rows, COPY, names)
-    axes.set_ylim(0, 105)
+    axes.set(ylim=(0, 105), xlabel=COLUMNS)
     torch, ours = (percent(line(rows, name)["of_copy"][LONGEST]) for name in names[::3])
-    title = f"At 2¹⁷ columns one block rereads a row: {torch} of a copy; a cluster keeps it: {ours}"
+    title = (
+        f"At {style.size_label(LONGEST)} columns torch rereads each row: {torch} of a copy; "
+        f"frontier keeps it in a cluster: {ours}"
+    )
     shown = [*(f"{name}, one block" for name in names[:-1]), "frontier, cluster for long rows"]
     return finished(figure, title, "M = 1024", shown)
 
 
-def steps(variant: str, marks: dict[int, str], reason: str) -> Figure:
-    """Share of a copy of a variant at every 128th N; `marks`: N -> what ends there."""
+def steps(variant: str, marks: dict[int, str], reason: str, last: str = "") -> Figure:
+    """Share of a copy of a variant at every 128th N; `marks`: N -> what ends there.
+
+    With a name of the `last` region, names stand in the middle of their regions.
+    """
     share = line(recorded_rows("steps"), variant)["of_copy"]
     figure, axes = plt.subplots()
     colour = palette.styles([variant])[variant].colour
     sns.lineplot(x=share.index, y=100 * share, color=colour, marker="o", ms=3)
-    for n, text in marks.items():
-        axes.axvline(n, color="0.75", linewidth=0.8)
-        at_bottom = {"transform": axes.get_xaxis_transform(), "color": style.GREY}
-        axes.text(n, 0.03, f"{text} ", ha="right", **at_bottom)
     axes.margins(y=0.15)
-    axes.set(xlim=(0, 1.02 * share.index.max()), xlabel="N", ylabel=COPY)
+    axes.set(xlim=(0, 1.02 * share.index.max()), xlabel=COLUMNS)
+    axes.set_ylabel(f"{COPY} (axis from {round(axes.get_ylim()[0])} %)")
+    at_bottom = {"transform": axes.get_xaxis_transform(), "color": style.GREY}
+    ends = [*marks, axes.get_xlim()[1]] if last else [*marks]
+    for start, n, text in zip([0, *marks], ends, [*marks.values(), last], strict=False):
+        if n in marks:
+            axes.axvline(n, color="0.75", linewidth=0.8)
+        middle = ((start + n) / 2, "center") if last else (n, "right")
+        axes.text(middle[0], 0.03, text if last else f"{text} ", ha=middle[1], **at_bottom)
     before, after = (percent(share[n]) for n in (2048, 2176))
     title = f"{variant} reaches {before} of a copy at 2048 columns, and {after} at 2176: {reason}"
     return finished(figure, title, "M = 4096; every 128th N")
@@ -153,14 +172,16 @@ def l2() -> Figure:
     figure, axes = plt.subplots()
     draw_lines(axes, gains[gains["tiles"] > 1], "gain", [*TILES], "in_flight")
     draw_lines(axes, gains[gains["tiles"] == 1], "gain", [*TILES], "in_flight", linestyle=":")
+    axes.axhline(1, color="0.5", linewidth=1, zorder=1.5)
     axes.axvline(L2_BYTES / MIB, color="0.5", linestyle="--", linewidth=1)
-    axes.text(L2_BYTES / MIB * 1.05, 0.93, "L2", color=style.GREY)
+    axes.text(L2_BYTES / MIB * 1.05, 0.93, f"L2, {L2_BYTES // MIB} MiB", color=style.GREY)
     axes.xaxis.set_major_formatter("{x:g}")
-    axes.set(xlabel="MiB of the rows in flight, in and out; dotted: a row is one tile")
+    axes.set(xlabel="rows in flight, input and output (MiB)")
     axes.set(ylabel="time without / with the trick", ylim=(0.9, 1.25))
-    best = number(gains["gain"].max(), 3)
-    title = f"Once the rows in flight exceed L2, walking backwards is up to {best} times as fast"
-    return finished(figure, title, "M = 1024", [*TILES])
+    less = percent(1 - 1 / gains["gain"].max())
+    title = f"Once the rows in flight exceed L2, walking backwards takes up to {less} less time"
+    about = "The trick is to walk backwards over the tiles of a row; dotted: a row is one tile"
+    return finished(figure, title, "M = 1024", [*TILES], about=about)
 
 
 def launch() -> Figure:
@@ -170,43 +191,50 @@ def launch() -> Figure:
     rows["host_us"] = rows.groupby("variant")["latency_us"].transform("median")
     figure, axes = plt.subplots()
     draw_lines(axes, rows, "time_us", names)
-    draw_lines(axes, rows, "host_us", names, linestyle=":")
+    draw_lines(axes, rows, "host_us", names, linestyle=":", markers=False)
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter("{x:g}")
-    axes.set(xlabel="N; dotted: the median over all N", ylabel="µs per call")
+    axes.set(xlabel=COLUMNS, ylabel="µs per call")
     torch = line(rows, names[0])
     waits = torch.index[torch["host_us"] > torch["time_us"]].max()
-    title = f"Up to N = {waits} eager calls are bound by the host, even torch's"
-    shown = [f"{name}, {clock}" for clock in ("GPU", "host") for name in names]
+    title = f"Up to N = {waits} eager calls are host-bound, even torch's"
+    shown = [f"{name}, {clock}" for clock in ("GPU", "host (median)") for name in names]
     return finished(figure, title, "M = 1024", shown)
 
 
 def draw_lines(
-    axes: Axes, rows: pd.DataFrame, y: str, names: list[str], x: str = "N", **look: str
+    axes: Axes, rows: pd.DataFrame, y: str, names: list[str], x: str = "N", **look: object
 ) -> None:
     """Draw `y` of these variants, in this order, over powers of two."""
     looks = palette.styles(names)
+    look = {"markers": {name: looks[name].marker for name in names}} | look
     sns.lineplot(
         rows, x=x, y=y, hue="variant", hue_order=names, style="variant", style_order=names,
         palette={name: looks[name].colour for name in names}, dashes=False, legend=False,
-        markers={name: looks[name].marker for name in names}, ax=axes, **look,
+        ax=axes, **look,
     )  # fmt: skip
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter(lambda n, _: style.size_label(round(n)))
 
 
 def finished(
-    figure: Figure, title: str, shape: str, names: list[str] = (), left: float = 0.65
+    figure: Figure,
+    title: str,
+    shape: str,
+    names: list[str] = (),
+    left: float = 0.65,
+    about: str = "",
 ) -> Figure:
-    """Add the title and the small print; `names`: those of the first lines of the first panel.
+    """Add the title, `about` and the small print.
 
-    `left`: inches for the labels of y.
+    `names`: those of the first lines of the first panel. `left`: inches for the labels of y.
     """
     axes, *further = figure.axes
     facts = f"{RECORDED.name.upper()} · softmax · float32 · {shape}"
     margins = left, labels.width(names) if names else 0.15
     height = 2.6 + 0.8 * len(further)
-    style.finish(figure, height, title, facts=facts, above=0.15, margins=margins, gaps=(0.3, 0.2))
+    place = {"above": 0.15, "margins": margins, "gaps": (0.3, 0.2)}
+    style.finish(figure, height, title, about, facts, **place)
     ends = []
     for name, drawn in zip(names, axes.lines, strict=False):
         look = drawn.get_color(), drawn.get_marker(), drawn.get_linestyle()
@@ -220,7 +248,7 @@ FIGURES = {
     "bytes_moved": bytes_moved,
     "spills": spills,
     "sawtooth": lambda: steps("triton_row", POWERS_OF_TWO, "its block is padded to 4096"),
-    "torch": lambda: steps("torch_softmax", TORCH_KERNELS, "another kernel begins"),
+    "torch": lambda: steps("torch_softmax", TORCH_KERNELS, "torch switches kernels", BEYOND),
     "clusters": clusters,
     "l2": l2,
     "launch": launch,
