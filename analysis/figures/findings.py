@@ -2,19 +2,21 @@
 
 from collections.abc import Collection
 
+import numpy as np
 import pandas as pd
 
 from analysis import palette, ranking
 from analysis.frame import is_baseline
-from analysis.markdown import counted, number, percent
+from analysis.markdown import counted, number, percent, span
 from analysis.schema import SIZE, SWEEP_MATRIX
 
 OFTEN = 0.5  # share of the sizes that a kernel must have been timed at to be named
 LOSS = (
     0.8  # share of its best throughput that torch keeps at least, if it loses nothing to speak of
 )
-AGREES = 0.2  # relative difference of two ratios that count as the same result
 TORCH = "torch"
+NO_RACE = "No two kernels were timed at one size"
+NAMES = {"cuda_oneflow": "OneFlow", "cuda_fastertransformer": "FasterTransformer"}
 
 
 def winner(rows: pd.DataFrame) -> str:
@@ -25,8 +27,9 @@ def winner(rows: pd.DataFrame) -> str:
     rows = _named(rows)
     rows = rows[rows.groupby(SWEEP_MATRIX)["variant"].transform("nunique") > 1]
     if rows.empty:
-        return "No two kernels were timed at one size"
-    return _most_wins(rows[ranking.is_near_best(rows)], len(rows.groupby(SWEEP_MATRIX)))
+        return NO_RACE
+    most = _most_wins(rows[ranking.is_near_best(rows)], len(rows.groupby(SWEEP_MATRIX)))
+    return f"Of this sweep's kernels, {most}"
 
 
 def usual_winner(raced: pd.DataFrame) -> str:
@@ -35,9 +38,8 @@ def usual_winner(raced: pd.DataFrame) -> str:
 
 
 def _most_wins(best: pd.DataFrame, sizes: int) -> str:
-    (first, wins), *others = ranking.wins(best).items()
-    second = "".join(f", {name} at {count}" for name, count in others[:1])
-    return f"{first} is the fastest or tied at {wins} of {counted(sizes, 'size')}{second}"
+    wins = ranking.wins(best)
+    return f"{wins.index[0]} is fastest or tied at {wins.iloc[0]} of {counted(sizes, 'size')}"
 
 
 def torch_loss(rows: pd.DataFrame) -> str:
@@ -67,17 +69,21 @@ def gain(rows: pd.DataFrame, variant: str) -> str:
     """Say what a call of `variant` saves over torch; rows have `saved_us`."""
     ends = rows[rows["variant"] == variant].sort_values("saved_us").iloc[[0, -1]]
     least, most = (f"{_us(row.saved_us)} ({row.M}x{row.N})" for row in ends.itertuples())
-    return f"{variant} saves {least} to {most} of GPU time per call over torch"
+    return f"{variant} saves {least} to {most} of GPU time per call compared with torch"
 
 
 def reach(rows: pd.DataFrame) -> str:
-    """Say how near the best kernel stays to the speed of a copy, and how far torch falls."""
+    """Say how near the best kernel stays to the speed of a copy, and how far torch falls.
+
+    All rows have one M.
+    """
     shares = _named(rows).pivot_table("of_copy", SIZE, "variant", aggfunc="median")
     lowest = shares.loc[:, shares.notna().mean() >= OFTEN].min()
     first = palette.most_first(lowest)[0]
     has_torch = TORCH in lowest and first != TORCH
     torch = f"; torch falls to {percent(lowest[TORCH])}" if has_torch else ""
-    return f"{first} keeps at least {int(100 * lowest[first])} % of a copy's speed{torch}"
+    kept = f"{first} keeps at least {int(100 * lowest[first])} % of a copy's speed"
+    return f"At M = {rows['M'].iloc[0]}, {kept}{torch}"
 
 
 def profile(behind: pd.DataFrame, near: float, baselines: Collection[str]) -> str:
@@ -86,7 +92,11 @@ def profile(behind: pd.DataFrame, near: float, baselines: Collection[str]) -> st
     behind = behind.loc[:, behind.notna().mean() >= OFTEN]
     shares = (behind <= 1 + near).sum() / behind.notna().sum()
     first, *slower = palette.most_first(shares)
-    second = f", {slower[0]} at {percent(shares[slower[0]])}" if slower else ""
+    second = ""
+    if slower:
+        runs = np.isfinite(behind[slower[0]]).sum()
+        some = f", which runs at {runs} of them," if runs < len(behind) else ""
+        second = f"; {slower[0]}{some} at {percent(shares[slower[0]])}"
     return (
         f"{first} is within {percent(near)} of the fastest at {percent(shares[first])} of "
         f"{len(behind)} shapes{second}"
@@ -94,20 +104,28 @@ def profile(behind: pd.DataFrame, near: float, baselines: Collection[str]) -> st
 
 
 def agreement(ratios: pd.DataFrame, base: str) -> str:
-    """Say how many measured speeds over `base` agree with the published ones.
+    """Say how many times as fast as `base` kernels are, as measured and as published.
 
     `ratios`: a line per variant and size; columns (`published` or another origin, GPU).
     """
-    published = ratios["published"].iloc[:, 0]
-    measured = ratios.drop(columns="published", level=0)
-    quotients = measured.div(published, axis=0).stack([0, 1]).dropna()
-    turned = (measured.gt(1).ne(published.gt(1), axis=0) & measured.notna()).sum(axis=None)
-    close = quotients.between(1 - AGREES, 1 + AGREES).sum()
-    names = " and ".join(dict.fromkeys(ratios.index.get_level_values("variant")))
-    return (
-        f"{names} over {base}: {close} of {counted(len(quotients), 'measured ratio')} within "
-        f"{percent(AGREES)} of the article's, {turned} in the other direction"
+    spans = {}
+    for origin, gpu in sorted(ratios.columns, key=lambda column: column[0] == "published"):
+        speeds = span(ratios[origin, gpu].dropna(), lambda ratio: number(ratio, 2), " to ")
+        spans[origin, gpu] = speeds
+    first, *others = (
+        f"{speeds} in the article ({gpu.upper()})"
+        if origin == "published"
+        else f"{speeds} times as fast as {name_of(base)} on the {gpu.upper()}"
+        for (origin, gpu), speeds in spans.items()
     )
+    kernels = [*dict.fromkeys(map(name_of, ratios.index.get_level_values("variant")))]
+    verb = "is" if len(kernels) == 1 else "are"
+    return "; ".join([f"{' and '.join(kernels)} {verb} {first}", *others])
+
+
+def name_of(variant: str) -> str:
+    """Return the name of a published kernel's project, or the variant."""
+    return NAMES.get(variant, variant)
 
 
 def _named(rows: pd.DataFrame) -> pd.DataFrame:

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from analysis import compare, grid, palette, ranking
-from analysis.figures import findings, labels, style
+from analysis.figures import findings, style
 from analysis.frame import is_baseline, is_ranked, mark
 from analysis.panels import Selection, rule_of_m
-from analysis.schema import ITEMSIZE
+from analysis.schema import ITEMSIZE, SWEEP_MATRIX
 
 # Slower than the other is red, equal is sand, faster is blue; a cell without a time is white.
 COLOURS = sns.blend_palette(["#a50026", "#f08a62", "#eadfb4", "#74add1", "#23408f"], as_cmap=True)
@@ -22,6 +22,7 @@ FAILED = "0.88"
 WRITTEN = 16  # columns, at most, whose cells have room for a number
 FEW_CELLS = 2000  # more would make an SVG of megabytes: they are stored as pixels
 LABELS = 24  # names of columns, at most
+FEWEST = 3  # kernels of a size whose best is bold
 WIDE, NARROW = 4.0, 1.5  # ratios at the ends of the colours
 # Statuses that do not fit into a cell.
 WORDS = {"unsupported": "unsup.", "unavailable": "unavail.", "interpreted": "interp."}
@@ -46,9 +47,13 @@ def draw_speedup(selection: Selection) -> Figure:
     table["text"] = table["value"].map(_number) + signs
     table["text"] = table["text"].where(ranked, why.replace(WORDS))
     table["line"] = _line_names(table, ["op", "distribution"])
-    table["bold"] = ranking.is_near_best(table[ranked]).reindex(table.index, fill_value=False)
+    raced = table[ranked]  # of two kernels, one is always the best
+    raced = raced[raced.groupby(SWEEP_MATRIX)["variant"].transform("nunique") >= FEWEST]
+    table["bold"] = ranking.is_near_best(raced).reindex(table.index, fill_value=False)
     finding = findings.winner(table[ranked]) if ranked.any() else "No kernel has a time"
     about = "Speed over torch; bold: within 1 % of the fastest; grey: no time; white: not measured"
+    if old := style.older(selection.own):
+        about += f"; {'some rows are of older code' if 'partly' in old else 'rows of older code'}"
     values = table.loc[~is_baseline(table), "value"]
     # else most cells would have the last colour
     widest = 2.0 ** np.ceil(np.log2(values.max())) if values.median() > WIDE else WIDE
@@ -100,25 +105,24 @@ def draw_grid(selection: Selection) -> Figure:
         sns.heatmap(codes, ax=axes, annot=leads, fmt="", cbar=False, linewidths=0.4, **look)
         axes.grid(False)
         axes.set(title=f"{titles[gpu]}, {dtype}", xlabel="N (columns) from", ylabel="M (rows) from")
-        axes.set_xticks(np.arange(len(ns)) + 0.5, map(style.size_label, ns))
-        axes.set_yticks(np.arange(len(ms)) + 0.5, map(style.size_label, ms))
-        axes.tick_params(rotation=0)
+        axes.set_xticks(np.arange(len(ns)) + 0.5, map(grid.label, ns))
+        axes.set_yticks(np.arange(len(ms)) + 0.5, map(grid.label, ms))
+        axes.tick_params(rotation=0, labelsize=6)
         axes.label_outer()
-    panels[0, 0].invert_yaxis()
     keys = [Patch(color=colour) for colour in colours]
     names = [*kernels[:-1], "no rival"]
-    place = {"loc": "upper left", "bbox_to_anchor": (1, 1.1), "frameon": False}
-    panels[0, -1].legend(keys, names, fontsize=style.TEXT, handlelength=1, **place)
     about = (
-        "The usual winner at the sizes of a cell, and its lead over the next kernel, torch "
-        "included; white: not measured"
+        "The usual winner at the sizes of a cell, torch included; number: runner-up's time / "
+        "winner's; white: not measured"
     )
     facts = style.facts(selection._replace(rows=selection.own))
     height = max(0.8, len(gpus) * 0.19 * len(ms) + 0.4 * (len(gpus) - 1))
-    margins = (0.6, labels.width(names))
-    return style.finish(
-        figure, height, findings.usual_winner(raced), about, facts, margins, (0.15, 0.45)
-    )
+    # below the panels, as cells have no room for numbers beside it
+    below = {"loc": "upper left", "bbox_to_anchor": (0, -0.42 * len(gpus) / height)}
+    below |= {"ncols": len(names), "frameon": False, "columnspacing": 1.2, "borderpad": 0}
+    panels[-1, 0].legend(keys, names, fontsize=style.TEXT, handlelength=1, **below)
+    finding, gaps = findings.usual_winner(raced), (0.15, 0.45)
+    return style.finish(figure, height, finding, about, facts, (0.6, 0.1), gaps, below=0.68)
 
 
 def _line_names(table: pd.DataFrame, columns: list[str]) -> pd.Series:
@@ -131,7 +135,7 @@ def _line_names(table: pd.DataFrame, columns: list[str]) -> pd.Series:
 
 def _number(ratio: float) -> str:
     """Return a ratio with about three digits; "" for NaN."""
-    return "" if np.isnan(ratio) else f"{ratio:.3g}" if ratio >= 10 else f"{ratio:.2f}"
+    return "" if np.isnan(ratio) else f"{ratio:.{2 if ratio < 10 else 1 if ratio < 99.95 else 0}f}"
 
 
 def _draw(table: pd.DataFrame, finding: str, about: str, facts: str, widest: float) -> Figure:
@@ -148,7 +152,16 @@ def _draw(table: pd.DataFrame, finding: str, about: str, facts: str, widest: flo
     )
     is_written = len(columns) <= WRITTEN
     figure, axes = plt.subplots(figsize=(style.WIDTH, 4))
+    # the bar ends with the values
+    low, high = (
+        2.0 ** round_to(np.log2(end))
+        for round_to, end in ((np.floor, value.min(axis=None)), (np.ceil, value.max(axis=None)))
+    )
+    extend = {(0, 0): "neither", (1, 0): "min", (0, 1): "max", (1, 1): "both"}
+    cut = extend[low < 1 / widest, high > widest]
+    low, high = np.nanmax([low, 1 / widest]), np.nanmin([high, widest])
     ticks = [1 / widest, widest**-0.5, 1, widest**0.5, widest]
+    ticks = [tick for tick in ticks if low <= tick <= high]
     sns.heatmap(
         value.astype("float64"),
         ax=axes,
@@ -158,11 +171,14 @@ def _draw(table: pd.DataFrame, finding: str, about: str, facts: str, widest: flo
         fmt="",
         annot_kws={"size": 6},
         cbar_ax=axes.inset_axes([1.01, 0, 0.012, 1]),
-        cbar_kws={"extend": "both", "ticks": ticks, "format": "{x:.2g}x"},
+        cbar_kws={"extend": cut, "ticks": ticks, "format": f"{{x:.2g}}{style.TIMES}"},
         linewidths=0.4 if value.size <= FEW_CELLS else 0,
         rasterized=value.size > FEW_CELLS,
     )
-    axes.collections[0].colorbar.minorticks_off()
+    bar = axes.collections[0].colorbar
+    bar.minorticks_off()
+    if low < high:
+        bar.ax.set_ylim(low, high)
     axes.grid(False)
     reasons = pd.DataFrame(1.0, lines, columns).where(failed.eq(True))
     if reasons.notna().any(axis=None):
@@ -171,15 +187,18 @@ def _draw(table: pd.DataFrame, finding: str, about: str, facts: str, widest: flo
     drawn = [*zip(*np.nonzero(value.notna().to_numpy()), strict=True)]
     for (line, column), written in zip(drawn, axes.texts, strict=False):
         written.set_fontweight("bold" if bold.iat[line, column] else "normal")
-    names = [style.size_label(n) if by_n else f"{m}x{n}" for m, n in columns]
+    names = [style.size_label(n) if by_n else f"{m} {style.TIMES} {n}" for m, n in columns]
     step = -(-len(columns) // LABELS)
     axes.set_xticks(np.arange(0, len(columns), step) + 0.5, names[::step])
     axes.set_yticks(np.arange(len(lines)) + 0.5, lines)
-    axes.tick_params(axis="x", rotation=0 if by_n else 90)
+    letter, right = (style.TEXT - 1) * style.LETTER, 0.65
+    left, below, longest = 0.2 + letter * max(map(len, lines)), 0.42, max(map(len, names))
+    fits = by_n or letter * (longest + 2) * len(columns) < style.WIDTH - left - right
+    axes.tick_params(axis="x", rotation=0 if fits else 90)
     axes.tick_params(axis="y", rotation=0)
-    axes.set(xlabel="N (columns)" if by_n else "MxN", ylabel="")
-    letter = (style.TEXT - 1) * style.LETTER
-    left, below = 0.2 + letter * max(map(len, lines)), 0.42
-    below += 0 if by_n else letter * max(map(len, names))
+    axes.set(xlabel="N (columns)" if by_n else f"M {style.TIMES} N", ylabel="")
+    below += 0 if fits else letter * longest
     height = max(0.8, 0.24 * len(lines))
-    return style.finish(figure, height, finding, about, facts, (left, 0.65), above=0.1, below=below)
+    return style.finish(
+        figure, height, finding, about, facts, (left, right), above=0.1, below=below
+    )

@@ -1,8 +1,10 @@
 """Lines over N: time, throughput, gain over torch, published beside measured, README's figure."""
 
+import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import Formatter, FuncFormatter, PercentFormatter
+from matplotlib.ticker import Formatter, FuncFormatter, NullLocator, PercentFormatter
 
 from analysis import palette, ranking
 from analysis.figures import facets, findings, style
@@ -13,7 +15,7 @@ NAMES = {
     "time_us": "time of a call (µs)",
     "throughput_gbps": "throughput (GB/s)",
     "of_copy": "share of a copy's speed",
-    "speedup": "speed over torch (times)",
+    "speedup": f"speed-up over torch ({style.TIMES})",
     "saved_us": "saved per call (µs)",
     "over_base": "ratio of speeds",
 }
@@ -55,8 +57,11 @@ def draw_over_n(selection: Selection, value: str) -> Figure:
     else:
         finding = findings.torch_loss(main) or finding
     rows = rows.assign(panel=_gpu_titles(rows), band=rows["rule"])
-    points = rows.assign(y=rows[value]) if random else _with_ends(rows, value)
-    drawn = facets.draw(points, labelled(rows, selection), selection.styles)
+    points, names = rows, labelled(rows, selection)
+    if rows["gpu"].nunique() > 1:  # grey lines of one GPU have no counterpart on another
+        points = rows[rows["variant"].isin(names)]
+    points = points.assign(y=points[value]) if random else _with_ends(points, value)
+    drawn = facets.draw(points, names, selection.styles)
     is_log = value == "time_us" and rows["time_us"].max() > LOG_FROM * rows["time_us"].min()
     if is_log:
         drawn.grid.set(yscale="log")
@@ -89,6 +94,8 @@ def draw_hero(selection: Selection) -> Figure:
     chosen = selection._replace(rows=rows)
     rows = _with_ends(merged, "of_copy")
     drawn = facets.draw(rows, names, selection.styles, HERO["dtype"])
+    for axes in drawn.grid.axes.flat:
+        _join_neighbours(axes)
     _format(drawn, PercentFormatter(1, symbol=" %"))
     roofs = {key: _rooflines(part, "of_copy") for key, part in merged.groupby(["band", "panel"])}
     about = f"Speed of softmax at M = {m}, as a share of the speed of a copy of the same bytes"
@@ -116,13 +123,11 @@ def draw_gain(selection: Selection) -> Figure:
     for level, band in zip((1, 0), drawn.grid.axes, strict=True):
         for axes in band:
             axes.axhline(level, color="0.25", lw=1, ls="--", zorder=1.5)
-    highest = rows["saved_us"].max()
-    about = f"Gain over torch at {rows['rule'].iloc[0]}; below the dashed line torch is faster"
-    # A loss may be a hundred times as large, and hide every gain.
-    if 0 < highest < -2 * rows["saved_us"].min():
-        drawn.grid.axes[1, 0].set_ylim(-highest / 2, 1.1 * highest)
-        lost = rows.loc[rows["saved_us"].idxmin()]
-        about += f"; {lost['variant']} loses up to {-lost['saved_us']:.0f} µs, beyond the axis"
+    for axes in drawn.grid.axes[1]:  # a loss may be a hundred times as large as every gain
+        axes.set_yscale("symlog", linthresh=1, linscale=0.5)
+        axes.margins(y=0.08)
+        axes.yaxis.set(major_formatter=NUMBERS, minor_locator=NullLocator())
+    about = f"Compared with torch at {rows['rule'].iloc[0]}; below the dashed line torch is faster"
     finding = findings.gain(rows, names[0])
     facts = _facts(selection._replace(rows=selection.own), rows)
     return facets.finish(drawn, {}, finding, about, facts, None)
@@ -152,7 +157,20 @@ def draw_published(selection: Selection, tables: pd.DataFrame) -> Figure:
     drawn = facets.draw(_with_ends(rows, "over_base"), [*looks], looks)
     drawn.grid.refline(y=1)
     finding, facts = findings.agreement(table, base), style.facts(chosen)
-    return facets.finish(drawn, {}, finding, f"Speed over {base}, which is 1", facts)
+    kernels = [*dict.fromkeys(table.index.get_level_values("variant"))]
+    kernel = findings.name_of(kernels[0]) if len(kernels) == 1 else "the kernel"
+    about = f"{findings.name_of(base)}'s time / {kernel}'s; dashed: equal"
+    return facets.finish(drawn, {}, finding, about, facts)
+
+
+def _join_neighbours(axes: Axes) -> None:
+    """Break the lines of a panel between points that are no neighbours among its measured N."""
+    curves = [line for line in axes.lines if line.get_linestyle() == "-" and len(line.get_xdata())]
+    places = np.unique(np.concatenate([line.get_xdata() for line in curves]))
+    for line in curves:
+        x, y = line.get_data()
+        gaps = np.flatnonzero(np.diff(np.searchsorted(places, x)) > 1) + 1
+        line.set_data(np.insert(x.astype(float), gaps, np.nan), np.insert(y, gaps, np.nan))
 
 
 def labelled(rows: pd.DataFrame, selection: Selection) -> list[str]:

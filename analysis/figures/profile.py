@@ -38,17 +38,20 @@ def draw_profile(selection: Selection) -> Figure:
         curve.set_data(np.append(x, FURTHEST), np.append(y, y[-1]))
     axes.axvline(NEAR, color="0.25", lw=0.8, ls=":")
     axes.set(
-        xlim=(0, FURTHEST), ylim=(0, 1.02), xlabel="slower than the fastest by at most", ylabel=""
+        xlim=(0, FURTHEST),
+        ylim=(0, 1.02),
+        xlabel="slower than the fastest by at most",
+        ylabel="share of shapes",
     )
     axes.xaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
     axes.yaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
     names = {name: f"{name}, {share} within {percent(NEAR)}" for name, share in shares.items()}
     finding = findings.profile(table, NEAR, distinct(rows["baseline"]))
     about = (
-        f"Share of {counted(len(table), 'size')} with at least two kernels; "
-        "a kernel that cannot run or is wrong counts as slow"
+        f"{counted(len(table), 'shape')} with at least two kernels; "
+        "a kernel that cannot run or is wrong counts as slower"
     )
-    margins = (0.6, labels.width([*names.values()]) + 0.06)
+    margins = (0.75, labels.width([*names.values()]) + 0.06)
     style.finish(figure, 2.9, finding, about, style.facts(selection), margins, above=0.1)
     ends = (
         labels.End(names[name], ranking.share_within(table[name], 100 * FURTHEST), colours[name])

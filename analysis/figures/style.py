@@ -1,6 +1,7 @@
 """What all figures share: the theme, the page with its title and small print, and the files."""
 
 import io
+import re
 import textwrap
 from pathlib import Path
 
@@ -49,6 +50,10 @@ sns.set_theme(
 )
 WIDTH, DPI = 9, 150  # inches, and dots per inch of a PNG
 LETTER, LINE = 0.0076, 1.35 / 72  # inches per point: width of a letter, height of a line
+TIMES = "\N{MULTIPLICATION SIGN}"
+# Names of flags and statuses in the small print, where they are more than their words.
+_PLAIN = {"overlaps_calls": "calls overlap", "edge_cases": "wrong on special values"}
+_PLAIN |= {"aa_biased": "torch off against itself", "clock_drift": "clock drifted"}
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -69,7 +74,7 @@ def finish(
     gaps between columns and between rows of panels, and what titles of panels need above them and
     tick labels below. Layout by hand takes a tenth of the time that matplotlib's engines take.
     """
-    heading = textwrap.fill(title, int((WIDTH - 0.1) / (1.13 * TITLE * LETTER)))
+    heading = _balanced(title, int((WIDTH - 0.1) / (1.13 * TITLE * LETTER)))
     about = textwrap.fill(about, int(WIDTH / (TEXT * LETTER)))
     facts = textwrap.fill(facts, int(WIDTH / (SMALL * LETTER)))
     heading_height, about_height, facts_height = (
@@ -102,6 +107,13 @@ def finish(
     return figure
 
 
+def _balanced(text: str, width: int) -> str:
+    """Return a text in as few lines of `width` letters as possible, and these as even as can be."""
+    count = len(textwrap.wrap(text, width))
+    even = (n for n in range(width // 2, width) if len(textwrap.wrap(text, n)) == count)
+    return textwrap.fill(text, next(even, width) if count > 1 else width)
+
+
 def nothing(selection: Selection, subject: str, why: str = "no timed rows") -> Figure:
     """Return a figure that says why a selection has nothing to draw."""
     return finish(plt.figure(), 0, f"{subject}: {why}", facts=facts(selection), below=0)
@@ -117,22 +129,28 @@ def facts(selection: Selection) -> str:
         if versions := distinct(own[name].str.replace(r"\+.*", "", regex=True)):
             parts.append(f"{name} {', '.join(versions)}")
     if len(own):
-        old = (own.loc[own["flags"] != CONTROL, "stale"] == "true").mean()
-        parts += [
-            days(own),
-            "older code" if old == 1 else "partly older code" if old else "current code",
-        ]
-    reasons = outcomes(own[~is_ranked(own, any_board=True)])
-    if left_out := md.counts(reasons.str.replace(r"not ranked \((.*)\)", r"\1", regex=True)):
-        parts.append(f"left out: {left_out}")
+        parts += [days(own), older(own) or "current code"]
+    if left_out := md.counts(outcomes(own[~is_ranked(own, any_board=True)])):
+        parts.append(f"left out: {_plain(left_out)}")
     flags = own.loc[is_ranked(own, any_board=True), "flags"].str.split().explode()
     if doubtful := md.counts(
         flag for flag in flags.dropna() if flag != schema.STALE and mark(flag)
     ):
-        parts.append(f"flags: {doubtful}")
+        parts.append(_plain(doubtful))
     for source in map(selection.sources.get, distinct(rows["table"])):
         parts.append(f"{short_name(source.hardware)} published by {source.author}, {source.date}")
     return " · ".join(filter(None, parts))
+
+
+def older(own: pd.DataFrame) -> str:
+    """Say whether measured rows are of an older version of the code; "" if none is."""
+    old = (own.loc[own["flags"] != CONTROL, "stale"] == "true").mean()
+    return "older code" if old == 1 else "partly older code" if old else ""
+
+
+def _plain(counts: str) -> str:
+    """Return counted flags and statuses in words."""
+    return re.sub(r"\w+_\w+", lambda name: _PLAIN.get(name[0], name[0].replace("_", " ")), counts)
 
 
 def gpu_titles(rows: pd.DataFrame) -> pd.Series:

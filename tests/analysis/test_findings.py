@@ -13,12 +13,12 @@ from tests.analysis.synthetic import ranked
 @pytest.mark.parametrize(
     ("speeds", "sentence"),
     [
-        ([{"a": 2, "b": 1.5}], "a is the fastest or tied at 1 of 1 size"),
-        ([{"a": 2, "b": 1.999}] * 3, "a is the fastest or tied at 3 of 3 sizes, b at 3"),
-        ([{"a": 0.5, "b": 0.4}] * 2, "torch is the fastest or tied at 2 of 2 sizes"),
+        ([{"a": 2, "b": 1.5}], "a is fastest or tied at 1 of 1 size"),
+        ([{"a": 2, "b": 1.999}] * 3, "a is fastest or tied at 3 of 3 sizes"),
+        ([{"a": 0.5, "b": 0.4}] * 2, "torch is fastest or tied at 2 of 2 sizes"),
         # torch alone is no race
-        ([{"a": 2}, {"b": 2}, {"a": 2}, {}], "a is the fastest or tied at 2 of 3 sizes, b at 1"),
-        ([{}], "No two kernels were timed at one size"),
+        ([{"a": 2}, {"b": 2}, {"a": 2}, {}], "a is fastest or tied at 2 of 3 sizes"),
+        ([{}], ""),
     ],
 )
 def test_the_winner_among_the_rows_that_are_drawn(speeds, sentence):
@@ -27,7 +27,8 @@ def test_the_winner_among_the_rows_that_are_drawn(speeds, sentence):
         for n, by_name in enumerate(speeds, start=1)
         for name, value in {"torch_softmax": 1.0, **by_name}.items()
     ]
-    assert findings.winner(ranked(rows)) == sentence
+    expected = f"Of this sweep's kernels, {sentence}" if sentence else findings.NO_RACE
+    assert findings.winner(ranked(rows)) == expected
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,9 @@ def test_the_time_at_the_largest_matrix():
 def test_the_gain_in_time_may_be_a_loss():
     rows = ranked(synthetic.row(variant="a", N=n) for n in (256, 512))
     saved = rows.assign(saved_us=rows["N"].map({256: -3.0, 512: 1500.0}))
-    expected = "a saves -3.0 µs (1024x256) to 1.5 ms (1024x512) of GPU time per call over torch"
+    expected = (
+        "a saves -3.0 µs (1024x256) to 1.5 ms (1024x512) of GPU time per call compared with torch"
+    )
     assert findings.gain(saved, "a") == expected
 
 
@@ -82,26 +85,26 @@ def test_the_share_of_a_copy(shares, sentence):
         for name, by_size in shares.items()
         for n, share in zip((256, 512, 1024), by_size, strict=False)
     ]
-    assert findings.reach(ranked(rows)) == sentence
+    assert findings.reach(ranked(rows)) == f"At M = 1024, {sentence}"
 
 
 def test_the_share_of_sizes_near_the_fastest():
     """What cannot run is not near; one size of four is too little to be the first."""
     behind = {"a": [1.5, 1.5, 1, math.inf], "torch_softmax": [1.04, 1, 1, 1]}
     behind["b"] = [math.nan] * 3 + [1.0]
-    expected = "torch is within 5 % of the fastest at 100 % of 4 shapes, a at 25 %"
+    expected = "torch is within 5 % of the fastest at 100 % of 4 shapes; "
+    expected += "a, which runs at 3 of them, at 25 %"
     assert findings.profile(pd.DataFrame(behind), 0.05, ["torch_softmax"]) == expected
 
 
 @pytest.mark.parametrize(
-    ("measured", "close"),
-    [
-        ([2.1, 2.9], "2 of 2 measured ratios within 20 % of the article's, 0"),
-        ([0.9, math.nan], "0 of 1 measured ratio within 20 % of the article's, 1"),
-    ],
+    ("measured", "speeds"), [([2.1, 2.94], "2.1 to 2.9"), ([0.9, math.nan], "0.90")]
 )
-def test_published_beside_measured(measured, close):
+def test_published_beside_measured(measured, speeds):
     sizes = pd.MultiIndex.from_tuples([("a", 1, 1), ("a", 1, 2)], names=["variant", "M", "N"])
     columns = {("published", "a100"): [2.0, 3.0], ("recorded", "h100"): measured}
-    sentence = findings.agreement(pd.DataFrame(columns, index=sizes), "b")
-    assert sentence == f"a over b: {close} in the other direction"
+    ratios = pd.DataFrame(columns, index=sizes)
+    expected = f"a is {speeds} times as fast as b on the H100; 2.0 to 3.0 in the article (A100)"
+    assert findings.agreement(ratios, "b") == expected
+    renamed = ratios.rename(index={"a": "cuda_oneflow"})
+    assert findings.agreement(renamed, "b").startswith("OneFlow is ")

@@ -52,7 +52,7 @@ def test_the_figure_has_a_curve_for_each_variant_but_torch_as_a_control(tables):
     assert (x[-1], y[-1]) == (FURTHEST, 1)
     assert (
         figure._suptitle.get_text()
-        == "b is within 5 % of the fastest at 100 % of 20 shapes, a at 75 %"
+        == "b is within 5 % of the fastest at 100 % of 20 shapes; a at 75 %"
     )
 
 
