@@ -15,6 +15,11 @@ from analysis.published import Published
 
 NEXT_MARK = re.compile(f"; [{''.join(schema.MARKS)}] ")  # where the marks of a reason begin
 
+# How a claim's quantity begins -> what its number is.
+UNITS = {"reduction of time": "less time", "share of sizes": "of the sizes"}
+UNITS |= {"smallest speed ratio": "speed ratio", "largest N": "columns"}
+UNITS |= {"time without / with the trick": "time without / with it"}
+
 
 def shown(quantity: str, value: float) -> str:
     """Return the value of a claim's quantity, in percent if it is a share; "" for NaN."""
@@ -57,7 +62,7 @@ def articles(
             "statement": statement,
             "quantity": quantity,
             "published": shown(quantity, first["published_value"]) or "in words",
-            "measured": f"{measured} ({first['gpu']}, {first['dtype']})",
+            "measured": f"{measured} ({_unit(quantity)}{first['gpu']}, {first['dtype']})",
             "outcome": first["verdict"],
             "verdict": _verdicts(rows),
             "why": why[:1].upper() + why[1:],
@@ -75,6 +80,13 @@ def articles(
         }
         for source, lines in judged.items()
     ], unjudged
+
+
+def _unit(quantity: str) -> str:
+    """Return what a claim's number is, such as `speed-up over torch; `, or ""."""
+    if speed := re.match(r"speed of \w+ over (\w+)", quantity):
+        return f"speed-up over {speed[1].replace('torch_softmax', 'torch')}; "
+    return next((f"{unit}; " for start, unit in UNITS.items() if quantity.startswith(start)), "")
 
 
 def _verdicts(rows: pd.DataFrame) -> str:

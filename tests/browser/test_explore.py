@@ -224,6 +224,13 @@ def test_a_phone_shows_name_time_speed_up_and_share(opened):
     assert all(box["x"] + box["width"] <= 375 for box in map(type(heads[0]).bounding_box, heads))
 
 
+def test_a_phone_shows_every_column_of_the_kernels(opened, recorded):
+    page = opened(375, path=recorded[1])
+    boxes = [cell.bounding_box() for cell in page.locator("#kernels tr > *").all()]
+    assert len(boxes) % 5 == 0
+    assert all(box and box["x"] + box["width"] <= 375 for box in boxes)
+
+
 def test_the_colours_follow_the_ranking_where_a_time_alone_would_name_another_kernel(
     opened, tmp_path
 ):

@@ -18,9 +18,11 @@ OVERLAPS, CONTRAST, FOCUSED = (
 )
 
 
-def test_on_a_phone_the_answer_is_above_the_fold_and_the_header_is_one_line(opened, recorded):
+def test_on_a_phone_the_answer_is_above_the_fold_and_the_header_shows_every_link(opened, recorded):
     page = opened(375, 812, path=recorded[1])
-    assert page.locator("header").bounding_box()["height"] < 48
+    assert page.locator("header").bounding_box()["height"] < 60, "two lines"
+    boxes = [link.bounding_box() for link in page.locator("nav a").all()]
+    assert all(box["x"] + box["width"] <= 375 for box in boxes)
     for part in ("#winner", "#graph", "#eager", "#lead"):
         box = page.locator(part).bounding_box()
         assert box["height"] > 0, part

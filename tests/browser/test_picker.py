@@ -30,13 +30,21 @@ def values(page):
     return [page.locator(f"#question [name={name}]").input_value() for name in FIELDS]
 
 
+DOUBT = {True: "‡", False: ""}  # wrong on special values
+
+
 def best_sets(data):
-    """{(gpu, op, dtype, M, N): (best set, row of the fastest)}."""
+    """{(gpu, op, dtype, M, N): (best set with marks, row of the fastest)}."""
     sizes = ranking.over_sweeps(ranking.rank_variants(data)).sort_values("rank")
     return {
-        key: (part.loc[part["in_best_set"], "variant"].tolist(), part.iloc[0])
+        key: (names[part["in_best_set"]].tolist(), part.iloc[0])
         for key, part in sizes.groupby(list(FIELDS))
+        for names in [part["variant"] + part["flags"].str.contains("edge_cases").map(DOUBT)]
     }
+
+
+# How `no_winner` begins -> the words of the page.
+UNRACED = {"no": "Only torch as a rival here", "fr": "Usual winner not timed here"}
 
 
 def test_every_recorded_size_has_the_answer_of_its_rows(opened, recorded):
@@ -47,8 +55,8 @@ def test_every_recorded_size_has_the_answer_of_its_rows(opened, recorded):
     for (best, row), text in zip(expected.values(), said, strict=True):
         more = f" and {len(best) - 4} more" if len(best) > 4 else ""
         winner = "Tie: " * (len(best) > 1) + ", ".join(best[:4]) + more
-        assert text["winner"].strip() == (winner if best else "No rival timed here")
-        shown = re.match(r"(?:In|\w+ in) a CUDA graph: ([\d.]+)", text["graph"])[1]
+        assert text["winner"].strip() == (winner if best else UNRACED[row.no_winner[:2]])
+        shown = re.match(r"(?:In|[\w‡]+ in) a CUDA graph: ([\d.]+)", text["graph"])[1]
         assert float(shown) == pytest.approx(row.time_us, rel=0.005)
         if not best:
             assert text["lead"].endswith(f", but {row.no_winner}.")
@@ -69,7 +77,7 @@ SPEEDS = {
 }
 # Question -> the winner, and the sizes that answer it: in M if N was measured, else in N.
 ANSWERS = {
-    (1024, 64): ("No rival timed here", []),
+    (1024, 64): ("Only torch as a rival here", []),
     (1024, 128): ("Tie: frontier, triton_row", []),
     (1500, 256): ("Likely frontier", [(1024, 256), (4096, 256)]),
     (9, 128): ("Likely a tie: frontier, triton_row", [(1024, 128)]),
@@ -103,7 +111,7 @@ def test_a_size_that_was_not_measured_is_answered_by_both_neighbours(opened, few
         assert text["notice"].startswith(where * bool(near))
     alone, *_, won = said
     assert alone["lead"].endswith(", but no rival besides torch was timed.")
-    assert won["lead"].startswith("triton_row is next, with 1.33")
+    assert won["lead"].startswith("Runner-up: triton_row, 1.33")
     assert "from softmax_bench import softmax" in page.locator("#about-kernel").inner_text()
 
 
@@ -123,6 +131,30 @@ def test_an_unmeasured_size_gets_an_estimate_with_its_spread_and_the_command(ope
     assert page.locator("#notice code").inner_text() == command
     assert text["graph"] == text["eager"] == "", "no measured time is told for another size"
     expect(page.locator("#plot .guess")).to_have_count(2)  # the estimate and its spread
+
+
+def test_a_kernel_that_is_wrong_on_special_values_has_its_mark_in_the_answer(opened, tmp_path):
+    sizes = {256: {"frontier": 2.0, "peer_quack": 1.5}, 4096: {"frontier": 1.5, "peer_quack": 2.0}}
+    rows = [row for n, speeds in sizes.items() for row in synthetic.with_speedups(speeds, [n])]
+    for row in rows:
+        row["flags"] = "edge_cases" * (row["variant"] == "peer_quack")
+    page = opened(path=made.page(synthetic.frame_of(rows), tmp_path))
+    questions = [("h200", "softmax", "float32", 1024, n) for n in sizes]
+    first, second = ask(page, *questions)
+    assert first["lead"] == "Runner-up: peer_quack‡, 1.33× the time (wrong on special values)."  # noqa: RUF001
+    assert second["winner"].strip() == "peer_quack‡"
+    assert second["lead"] == "Runner-up: frontier, 1.33× the time."  # noqa: RUF001
+
+
+def test_the_ends_of_an_interval_differ_as_told(opened, tmp_path):
+    rows = synthetic.with_speedups({"frontier": 2.0, "peer_quack": 1.5}, [256])
+    for row in rows:
+        if row["variant"] == "frontier":
+            row |= {"speedup_low": "1.9998", "speedup_high": "2.0004"}
+    page = opened(path=made.page(synthetic.frame_of(rows), tmp_path))
+    (text,) = ask(page, ("h200", "softmax", "float32", 1024, 256))
+    low, high = re.search(r"95 % interval ([\d.]+) to ([\d.]+)", text["graph"]).groups()
+    assert float(low) < float(high)
 
 
 def regime(page, **times):
@@ -219,7 +251,7 @@ def test_what_was_not_measured_says_where_it_was_and_changes_no_other_field(open
     notice.locator("a", has_text="See NVIDIA H200").click()
     expect(page.locator("[name=gpu]")).to_have_value("h200")
     assert values(page)[1] == "log_softmax"
-    assert page.locator("#winner").inner_text() == "No rival timed here"
+    assert page.locator("#winner").inner_text() == "Only torch as a rival here"
     assert "triton_row was timed" in page.locator("#lead").inner_text()
 
 

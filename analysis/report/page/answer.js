@@ -7,31 +7,52 @@ function listed(names, joint = ", ") {
   const more = names.length - MOST_NAMED;
   return names.slice(0, MOST_NAMED).join(joint) + (more > 0 ? ` and ${more} more` : "");
 }
-const outcome = ({ gpu, no_winner, best }) =>
-  isCheck(gpu) ? "checked" : no_winner ? "no rival timed" : (best.length > 1 ? "tie: " : "") + listed(best);
+const WRONG = "‡"; // the mark of a kernel that is wrong on special values
+const named = ({ variant, mark }) => variant + (mark.includes(WRONG) ? WRONG : "");
+// The name of a kernel at these sizes, with its mark.
+function marked(name, sizes) {
+  const rows = sizes.flatMap((size) => size.rows).filter((row) => row.variant === name);
+  return named(rows.find((row) => row.mark.includes(WRONG)) ?? rows[0]);
+}
+
+const unraced = (reason) =>
+  reason.startsWith("no rival") ? "only torch as a rival"
+    : reason.startsWith("nothing") ? "only torch timed" : "usual winner not timed";
+function outcome(size) {
+  if (isCheck(size.gpu)) return "checked";
+  if (size.no_winner) return unraced(size.no_winner);
+  return (size.best.length > 1 ? "tie: " : "") + listed(size.best.map((name) => marked(name, [size])));
+}
 
 // The kernels that win at all sizes that raced, or at each; `why` there was no race at any.
 function winner(near) {
   const raced = near.filter((size) => !size.no_winner);
-  if (!raced.length) return { text: "No rival timed here", names: [near[0].variant], why: near[0].no_winner };
+  if (!raced.length) {
+    const why = near[0].no_winner;
+    const text = `${unraced(why)[0].toUpperCase()}${unraced(why).slice(1)} here`;
+    return { text, names: [near[0].variant], why };
+  }
+  const all = (names, joint) => listed(names.map((name) => marked(name, raced)), joint);
   const common = raced[0].best.filter((name) => raced.every((size) => size.best.includes(name)));
-  if (common.length > 1) return { text: `Tie: ${listed(common)}`, names: common };
-  if (common.length) return { text: common[0], names: common };
+  if (common.length > 1) return { text: all(common), names: common, tie: true };
+  if (common.length) return { text: all(common), names: common };
   const names = distinct(raced.map((size) => size.best[0]));
-  return { text: listed(names, " or "), names, depends: true };
+  return { text: all(names, " or "), names, depends: true };
 }
 
 // The time in a graph, which leads to its rows, the speed over torch, and the share of the limit.
 function graphFacts(row, tied) {
   const torch = PAGE.baselines.includes(row.variant);
   const { speedup_low: low, speedup_high: high } = row;
-  const interval = low === null ? "" : ` (95 % interval ${number(low)} to ${number(high)})`;
+  const digits = [3, 4, 5, 6].find((count) => number(low, count) !== number(high, count)) ?? 6;
+  const ends = [low, high].map((end) => number(end, digits));
+  const interval = low === null ? "" : ` (95 % interval ${ends.join(" to ")})`;
   const shares = [
     torch ? "" : `, ${times(row.speedup)} as fast as torch${interval}`,
     row.of_limit === null ? "" : `, ${percent(row.of_limit)} of the limit`,
   ];
   const time = raw(row, microseconds(row.time_us) + row.mark);
-  return [tied ? `${row.variant} in a CUDA graph: ` : "In a CUDA graph: ", time, ...shares, "."];
+  return [tied ? `${named(row)} in a CUDA graph: ` : "In a CUDA graph: ", time, ...shares, "."];
 }
 
 // Says whether the host or the GPU bounds eager calls, and who is quickest when it is the host.
@@ -46,7 +67,7 @@ function eagerFacts(size, row) {
   const [quickest] = timed.toSorted(by((rival) => rival.eager_us));
   const torchWins = torch !== null && torch <= quickest.eager_us;
   const least = torchWins ? torch : quickest.eager_us;
-  const name = torchWins ? "torch" : quickest.variant;
+  const name = torchWins ? "torch" : named(quickest);
   const time = torchWins ? "" : `: ${microseconds(least)}`;
   const high = torchWins ? row.eager_speedup_high : null; // null: no interval was recorded
   const isSlower = high === null ? least * UNLIKE < own : high < 1;
@@ -57,13 +78,14 @@ function eagerFacts(size, row) {
 
 // Who is next, or why the fastest that was timed has not won.
 function lead(question, near, { names, why, depends }) {
-  if (why) return `${names[0]} was timed at ${sizeName(near[0])}, but ${why}.`;
+  if (why) return `${marked(names[0], near)} was timed at ${sizeName(near[0])}, but ${why}.`;
   if (depends) return near.map((one) => `${outcome(one)} at ${sizeName(one)}`).join("; ") + ".";
   const raced = near.find((one) => !one.no_winner);
   const tie = names.length > 1 ? "None is significantly more than 1 % slower. " : "";
   const next = raced.rows.find((row) => !row.in_best_set);
   const where = alike(raced, question) ? "" : ` at ${sizeName(raced)}`;
-  return next ? `${tie}${next.variant} is next, with ${times(next.behind_best)} the time${where}.` : tie;
+  const doubt = next?.mark.includes(WRONG) ? " (wrong on special values)" : "";
+  return next ? `${tie}Runner-up${where}: ${named(next)}, ${times(next.behind_best)} the time${doubt}.` : tie;
 }
 
 const command = ({ op, dtype, M, N }) =>
@@ -90,16 +112,17 @@ function estimated(question, sizes, names) {
     if (!guess) return [];
     const spread = guess.rows.length > 1 ? ` (${number(guess.low)} to ${number(guess.high)})` : "";
     const from = guess.rows.map(sizeName).join(" and ");
-    return [{ from, text: `${name} about ${microseconds(guess.us)}${spread}` }];
+    return [{ from, text: `${marked(name, [guess])} about ${microseconds(guess.us)}${spread}` }];
   });
   return [...Map.groupBy(guesses, (guess) => guess.from)].map(([from, group]) =>
     `Estimate from the bandwidth at ${from}: ${group.map((guess) => guess.text).join(", ")}. `).join("");
 }
 
 // The winner in the words of a size that was measured, or likely so at another one.
-function headline({ text, names, depends, why }, exact) {
+function headline({ text, tie, depends, why }, exact) {
+  if (exact && tie) return `Tie: ${text}`;
   if (exact || depends || why) return text;
-  return names.length > 1 ? `Likely a tie: ${listed(names)}` : `Likely ${text}`;
+  return tie ? `Likely a tie: ${text}` : `Likely ${text}`;
 }
 
 function notice(question, sizes, near, names) {
