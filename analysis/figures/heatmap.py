@@ -12,8 +12,8 @@ from matplotlib.patches import Patch
 
 from analysis import compare, grid, palette, ranking
 from analysis.figures import findings, style
+from analysis.figures.panels import Selection, rule_of_m
 from analysis.frame import is_baseline, is_ranked, mark
-from analysis.panels import Selection, rule_of_m
 from analysis.schema import ITEMSIZE, SWEEP_MATRIX
 
 # Slower than the other is red, equal is sand, faster is blue; a cell without a time is white.

@@ -8,8 +8,8 @@ from matplotlib.ticker import Formatter, FuncFormatter, NullLocator, PercentForm
 
 from analysis import palette, ranking
 from analysis.figures import facets, findings, style
+from analysis.figures.panels import Selection, by_rule
 from analysis.frame import distinct, is_baseline, is_ranked
-from analysis.panels import Selection, by_rule
 
 NAMES = {
     "time_us": "time of a call (µs)",

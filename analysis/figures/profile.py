@@ -8,9 +8,9 @@ from matplotlib.ticker import PercentFormatter
 
 from analysis import ranking
 from analysis.figures import findings, labels, style
+from analysis.figures.panels import CONTROL, Selection
 from analysis.frame import distinct
 from analysis.markdown import counted, percent
-from analysis.panels import CONTROL, Selection
 
 NEAR = 0.05  # behind the fastest: the title and the names have the shares of this
 FURTHEST = 0.5  # behind the fastest, at the right end

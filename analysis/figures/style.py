@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 
 from analysis import markdown as md
 from analysis import row_files, schema
+from analysis.figures.panels import CONTROL, Selection, describe_m
 from analysis.frame import days, distinct, is_ranked, mark, outcomes
-from analysis.panels import CONTROL, Selection, describe_m
 
 mpl.use("Agg")
 TEXT, TITLE, SMALL = 8, 10.5, 6.5  # points

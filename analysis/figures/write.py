@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from analysis import InputError, ranking, row_files
 from analysis.figures import heatmap, lines, profile, style
+from analysis.figures.panels import MIN_SIZES, Selection, by_rule, select
 from analysis.frame import distinct, is_ranked
-from analysis.panels import MIN_SIZES, Selection, by_rule, select
 from analysis.published import Published
 from measure.device.gpus import CPU
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from analysis import panels, published
+from analysis import published
+from analysis.figures import panels
 from measure import ROOT
 from tests.analysis import synthetic
 

@@ -7,7 +7,7 @@ import pytest
 
 from analysis import palette
 from analysis.figures import heatmap, labels, lines, style
-from analysis.panels import CONTROL, select, with_controls
+from analysis.figures.panels import CONTROL, select, with_controls
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of, ranked
 

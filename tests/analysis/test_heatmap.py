@@ -8,7 +8,7 @@ from matplotlib.colors import to_hex
 
 from analysis import compare
 from analysis.figures import heatmap, style
-from analysis.panels import CONTROL, select
+from analysis.figures.panels import CONTROL, select
 from tests.analysis import synthetic
 from tests.analysis.synthetic import ranked
 from tests.analysis.test_figures import beside_torch, texts, title

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 
-from analysis import palette, panels, ranking
+from analysis import palette, ranking
+from analysis.figures import panels
 from analysis.report.page import payload
 from tests.analysis import synthetic
 from tests.analysis.synthetic import ranked

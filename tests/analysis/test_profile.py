@@ -1,8 +1,8 @@
 """The performance profile: as numbers, as a figure, and in a table."""
 
 from analysis import ranking
+from analysis.figures.panels import select
 from analysis.figures.profile import FURTHEST, draw_profile
-from analysis.panels import select
 from analysis.report import write
 from tests.analysis import synthetic
 from tests.analysis.synthetic import ranked

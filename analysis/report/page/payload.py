@@ -9,8 +9,8 @@ import pandas as pd
 
 import kernels
 from analysis import palette
+from analysis.figures.panels import describe_m, rule_of_m, select, split_by_m
 from analysis.frame import distinct, is_baseline, mark, of_limit, outcomes
-from analysis.panels import describe_m, rule_of_m, select, split_by_m
 from analysis.published import Published
 from analysis.schema import FLAGS, MARKS, SIZE
 from analysis.stats import eager
