@@ -195,7 +195,7 @@ def leads(sizes: pd.DataFrame, kernel: str, against_torch: bool = True) -> pd.Da
     """Return the lead of `kernel` over its best rival: a line for each SIZE, where it has one.
 
     `lead` is how many times as fast as `rival`, the fastest variant of others, it is. `tie`: both
-    are in the best set. `against_torch`: torch counts as a rival. It needs no line of its own,
+    are in the best set. `against_torch`: torch counts as a rival. It needs no separate line,
     because every process times it beside its variant; without one, it ties with what is within
     stats.TIE. `sizes`: of `over_sweeps`.
     """

@@ -6,7 +6,7 @@ happened to file times or to Snakemake's records, and other code has its rows at
 
 The versions are those of the Python that plans the sweep, read without importing a package. If it
 lacks torch, as under ``--use-conda``, they are the pins of environment.yml, from which the jobs'
-environment is made. The process that measures computes the fingerprint of its own environment, and
+environment is made. The process that measures computes its environment's fingerprint, and
 refuses to measure if that differs.
 
 Driver and GPU are not included, because planning may run on a machine without them. Rows of

@@ -12,7 +12,7 @@ from .point import Point
 
 ROTATION_CACHES = 3  # the buffers of a rotation exceed so many caches, within MAX_ROTATION calls
 MAX_ROTATION = 4096  # calls, each of which is a node of every graph
-# Offsets from the seed of a point, so that each of its matrices has a seed of its own. The matrices
+# Offsets from the seed of a point, so that each of its matrices has its own seed. The matrices
 # of the rotation add only the index of the call.
 SEED_OFFSETS = {
     "edge_cases": 2**32,
@@ -43,7 +43,7 @@ def draw_for(
 ) -> Inputs:
     """Return the inputs of a call of ``op`` on a matrix (rows, cols) from ``draw``.
 
-    Other operands come from ``draw_operand``, each with a seed of its own.
+    Other operands come from ``draw_operand``, each with its own seed.
     """
     operation, numbers = operations.load(op), itertools.count()
 

@@ -47,7 +47,7 @@ def draw_speedup(selection: Selection) -> Figure:
     table["text"] = table["value"].map(_number) + signs
     table["text"] = table["text"].where(ranked, why.replace(WORDS))
     table["line"] = _line_names(table, ["op", "distribution"])
-    raced = table[ranked]  # of two kernels, one is always the best
+    raced = table[ranked]  # bold needs three kernels: one of two is always the best
     raced = raced[raced.groupby(SWEEP_MATRIX)["variant"].transform("nunique") >= FEWEST]
     table["bold"] = ranking.is_near_best(raced).reindex(table.index, fill_value=False)
     finding = findings.winner(table[ranked]) if ranked.any() else "No kernel has a time"
@@ -117,7 +117,7 @@ def draw_grid(selection: Selection) -> Figure:
     )
     facts = style.facts(selection._replace(rows=selection.own))
     height = max(0.8, len(gpus) * 0.19 * len(ms) + 0.4 * (len(gpus) - 1))
-    # below the panels, as cells have no room for numbers beside it
+    # The legend stands below the panels, as beside it the cells would have no room for numbers.
     below = {"loc": "upper left", "bbox_to_anchor": (0, -0.42 * len(gpus) / height)}
     below |= {"ncols": len(names), "frameon": False, "columnspacing": 1.2, "borderpad": 0}
     panels[-1, 0].legend(keys, names, fontsize=style.TEXT, handlelength=1, **below)

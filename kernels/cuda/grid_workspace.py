@@ -2,7 +2,7 @@
 
 A workspace is zeroed once. Launches share one only if they cannot overlap: those of one stream, or
 those that one CUDA graph has captured from one stream. Two graphs may be replayed concurrently, on
-any streams, so each graph keeps a workspace of its own until it is destroyed. (A graph that is used
+any streams, so each graph keeps its own workspace until it is destroyed. (A graph that is used
 as two child nodes of another graph would overlap itself; that is not supported.)
 
 The memory comes from the driver and not from torch: what torch allocates during a capture belongs
@@ -75,7 +75,7 @@ def _reclaim() -> None:
 class GraphEnd:
     """Tell when a graph has been destroyed: CUDA then calls sem_post on a semaphore.
 
-    The callback must be a C function. CUDA runs it in a thread of its own, where a Python function
+    The callback must be a C function. CUDA runs it in its own thread, where a Python function
     would wait for the GIL, while the thread that holds the GIL may be waiting for CUDA.
     """
 

@@ -3,9 +3,9 @@
 A contiguous tensor is (outer, n, inner), and a column has n elements. A program takes adjacent
 columns of inner; if that would leave many of its lanes idle, it takes adjacent ones of all
 outer · inner columns instead. Columns of up to ONE_TILE_ROWS rows are one tile. Longer ones are cut
-into chunks of at least CHUNK rows, and these into tiles of LANE_ROWS rows. Each chunk has a state
-of its own; if there are several, they go through a workspace in global memory. With enough programs
-one launch does everything. Otherwise each chunk gets its own program, and a second launch merges
+into chunks of at least CHUNK rows, and these into tiles of LANE_ROWS rows. Each chunk has its own
+state; if there are several, they go through a workspace in global memory. With enough programs one
+launch does everything. Otherwise each chunk gets its own program, and a second launch merges
 the states and writes the outputs.
 """
 

@@ -20,7 +20,7 @@ constexpr int min_blocks_per_sm() {
   return K > 4 && (UNALIGNED || (KEEP_EXP && BYTES < 4 && CLUSTER == 16)) ? 1 : 0;
 }
 
-// Thread layout: with ROWS > 1, each of a block's ROWS warps has a row of its own. Otherwise a row
+// Thread layout: with ROWS > 1, each of a block's ROWS warps has its own row. Otherwise a row
 // belongs to the WARPS warps of a block, times CLUSTER blocks. Each warp has a tile of K * 32
 // adjacent vectors. These parameters alone fix the order of every sum. K, UNALIGNED, KEEP_EXP: see
 // RowTile. In: the element type of x, if it differs from that of the output.

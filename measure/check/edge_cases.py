@@ -4,7 +4,7 @@ A kernel may be right only for the values of the point, only for contiguous rows
 returns cached results. So it is called on other matrices, all in one set of buffers. (A kernel that
 recognises these very values goes undetected.) Ordinary values are random numbers of both
 distributions, also in padded rows and queued behind other work on the GPU. Special values are far
-from 0, infinite or NaN. An operation may add special rows of its own.
+from 0, infinite or NaN. An operation may add its own special rows.
 """
 
 import itertools

@@ -75,7 +75,7 @@ def candidates(kind: str, x: torch.Tensor) -> dict[str, Call]:
     """Return calls by name, for contiguous matrices like x; ``kind`` is a key of KERNELS.
 
     A call takes (x, out) to copy, (g, y, out) to add, or (x,) to read, and then writes one number
-    per program to a tensor of its own.
+    per program to its own tensor.
     """
     kernel, n = KERNELS[kind], x.numel()
 

@@ -44,7 +44,7 @@ COLUMNS = [
     1025,  # more than a warp's registers hold
     4099,  # more than a tile of triton_online, which ends within its second tile
 ]
-LONG = [16384, 20000]  # of the backward: triton_backward's longest block, and tiles; clusters
+LONG = [16384, 20000]  # triton_backward's longest block; its tiles, and clusters
 MORE = [2, 3, 17, 31, 32, 127, 129, 781, 1000, 1023, 1024, 2500, 4096, 16385]
 
 
