@@ -253,7 +253,7 @@ def _race(part: pd.DataFrame) -> list[str]:
     rivals = rivals[~frame.is_baseline(rivals)]
     behind = named + ", " + (first["speedup"] / part["speedup"]).map(lambda x: number(x, 3))
     ranks = rivals["rank"].notna()
-    following = rivals[ranks & (rivals["in_best_set"] != True)]  # noqa: E712
+    following = rivals[ranks & ~rivals["in_best_set"].eq(True)]
     unranked = rivals[~ranks & ~(rivals["speedup"] <= following["speedup"].max())]
     runner_up = behind[following.index[0]] if len(following) else "none"
     if len(unranked):

@@ -95,17 +95,21 @@ def test_coloured_lines_differ_for_the_colour_blind(opened, recorded, sight, sch
     assert not alike
 
 
-def test_a_line_joins_the_sizes_of_a_kernel_where_one_rule_gives_their_m(opened, tmp_path):
-    rows = synthetic.with_speedups({"a": 2.0, "b": 1.5}, [256, 512, 1024])
-    for columns, joined in (({}, 3), ({"M": 64}, 0)):
-        more = synthetic.with_speedups({"a": 2.0}, [128], **columns)
-        page = opened(path=made.page(synthetic.frame_of([*rows, *more]), tmp_path))
-        choose(page, "NVIDIA H200", "softmax, float32", "torch")
-        lines = page.locator('#plot [data-label="b"] polyline')
-        assert [line.get_attribute("points").count(",") for line in lines.all()] == [joined] * bool(
-            joined
-        )
-        assert page.locator('#plot [data-label="b"] .mark').count() == 3
+def test_lines_join_only_measured_neighbours_of_one_m(opened, tmp_path):
+    """`b` lacks the size between, and `a` at 64 x 128 is of another M."""
+    rows = synthetic.with_speedups({"a": 2.0}, [256, 512, 1024, 2048])
+    rows += synthetic.with_speedups({"b": 1.5}, [256, 1024, 2048])
+    rows += synthetic.with_speedups({"a": 2.0, "b": 1.0}, [128], M=64)
+    page = opened(path=made.page(synthetic.frame_of(rows), tmp_path))
+    choose(page, "NVIDIA H200", "softmax, float32", "torch")
+
+    def segments(label):
+        lines = page.locator(f'#plot [data-label="{label}"] polyline')
+        return [line.get_attribute("points").count(",") for line in lines.all()]
+
+    assert segments("a") == [4]
+    assert segments("b") == [2]
+    assert page.locator('#plot [data-label="b"] .mark').count() == 4
 
 
 def test_the_shape_of_the_question_is_drawn(opened):

@@ -33,6 +33,19 @@ function axes(x, y, sizes, range, right, name) {
     h("text", { x: (LEFT + right) / 2, y: BOTTOM + 38, ...middle }, name)];
 }
 
+// The parts of a line: rows of one M at sizes that follow each other, so that a line goes only
+// between measured neighbours.
+function segments(rows, sizes, over) {
+  const parts = [];
+  for (const row of rows) {
+    const last = parts.at(-1)?.at(-1);
+    const follows = last && sizes.indexOf(row[over]) === sizes.indexOf(last[over]) + 1;
+    if (follows && last.M === row.M) parts.at(-1).push(row);
+    else parts.push([row]);
+  }
+  return parts.filter((part) => part.length > 1);
+}
+
 // The least and the largest value of the axis. What is further below torch is drawn at its edge.
 function extent(lines, limit) {
   const values = [...lines.flatMap((line) => line.rows.map(value)), ...limit.map(([, limited]) => limited)];
@@ -58,7 +71,8 @@ function draw() {
   say("#chart-note", asked && !comparable(asked, { gpu, op, dtype })
     ? `This chart is not of the question, but of ${gpuName(gpu)}, ${op}, ${dtype}. ` : "",
     limit.length ? `Dashed: ${LIMIT[metric.value] ?? LIMIT.limit}. ` : "",
-    grey ? "Coloured: torch, and the kernels that are best at the most sizes." : "");
+    grey ? "Coloured: torch, and the kernels that are best at the most sizes. " : "",
+    "Lines connect adjacent N of the same M.");
   tabulate(lines, sizes, over);
   const width = plot.clientWidth;
   const letters = width < 500 ? 12 : 22;
@@ -75,8 +89,8 @@ function draw() {
     h("polyline", { class: "roof", points: limit.map(([size, limited]) => [x(size), y(limited)]).join(" ") }),
     ...lines.toReversed().map(({ variant, rows, grey, dash }) => h("g",
       { class: grey ? "line grey" : "line", "data-label": variant, style: grey ? "" : paint(variant) },
-      over === "N"
-        ? h("polyline", { points: rows.map(point).join(" "), "stroke-dasharray": grey ? "" : dash }) : "",
+      ...segments(rows, sizes, over).map((part) =>
+        h("polyline", { points: part.map(point).join(" "), "stroke-dasharray": grey ? "" : dash })),
       ...rows.map((row) => marker(variant, point(row), grey ? 1.5 : 4)))),
     ...names(lines, point, end, letters), ...askedMark(x, y, range, n, { gpu, op, dtype, over })));
   drawn = { over, sizes, lines, x, pointer, width };
