@@ -47,6 +47,11 @@ SWITCHES = {
         lambda: threading.setprofile(hook),
         lambda: threading.setprofile(None),
     ),
+    "threading.gettrace": (lambda: threading.settrace(hook), lambda: threading.settrace(None)),
+    "gc.get_threshold": (
+        functools.partial(gc.set_threshold, 1),
+        functools.partial(gc.set_threshold, *gc.get_threshold()),
+    ),
     "gc.callbacks": (lambda: gc.callbacks.append(hook), lambda: gc.callbacks.remove(hook)),
     "sys.getswitchinterval": (
         lambda: sys.setswitchinterval(1),
@@ -60,6 +65,10 @@ SWITCHES = {
         lambda: torch.set_autocast_enabled("cpu", True),
         lambda: torch.set_autocast_enabled("cpu", False),
     ),
+    "torch.is_anomaly_enabled": (
+        lambda: torch.autograd.set_detect_anomaly(True, check_nan=False),
+        lambda: torch.autograd.set_detect_anomaly(False),
+    ),
 }
 if sys.version_info >= (3, 12):
     SWITCHES["the tools of sys.monitoring"] = (
@@ -68,6 +77,7 @@ if sys.version_info >= (3, 12):
     )
 
 
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
 @pytest.mark.parametrize("name", SWITCHES)
 def test_a_switch_of_the_process_is_named(name):
     replaced = tamper.watch(open_device("cpu"), operations.load("softmax"))
