@@ -50,12 +50,21 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
   const Index column = arguments.index[row];
   if (arguments.template skips<Op>(row)) {  // all warps of the row do
     if (part.tile == 0 && threadIdx.x % kWarp == 0) write_zeros<Op>(arguments, row);
-    // Zeros that only the run time knows. Of constant ones, ptxas 13.0 kept a word in a register
-    // that it had not set, where the row begins inside a vector.
-    const unsigned zero = static_cast<unsigned>(arguments.cols >> 32);
-    const uint4 zeros = make_uint4(zero, zero, zero, zero);
-#pragma unroll
-    for (int i = 0; i < TILES; ++i) tile[i].store(dx_row, [&](int) { return zeros; });
+    // Not Tile::store(): ptxas 13.0 kept words of constant vectors in registers that it had not
+    // set, where the row begins inside a vector.
+    const AlignedRow<T> to(dx_row);
+    int vec = part.tile * kWarp + static_cast<int>(threadIdx.x) % kWarp;
+#pragma unroll 1
+    for (int column; (column = vec * kVecElems<T> - to.elements_off()) < cols;
+         vec += kWarp * WARPS * CLUSTER) {
+      if (column >= 0 && column + kVecElems<T> <= cols) {
+        store_vec(reinterpret_cast<uint4*>(to.at(vec)), uint4{});
+      } else {
+#pragma unroll 1
+        for (int i = max(column, 0); i < min(column + kVecElems<T>, cols); ++i)
+          from_float(dx_row[i], 0.0f);
+      }
+    }
     return;
   }
   part.listen();
