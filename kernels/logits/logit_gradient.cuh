@@ -2,6 +2,18 @@
 #pragma once
 #include "logit_arguments.cuh"
 #include "row_exp.cuh"
+#include "unaligned.cuh"
+
+// A row's columns in an aligned vector. At the row's ends they do not fill it, and may be none.
+template <typename T>
+struct Columns {
+  int begin, end;
+  __device__ Columns(const AlignedRow<T>& row, int vec, int width) {
+    const int first = vec * kVecElems<T> - row.elements_off();
+    begin = max(first, 0), end = min(first + kVecElems<T>, width);
+  }
+  __device__ bool fill_vec() const { return end - begin == kVecElems<T>; }
+};
 
 // A row's gradient: for an element with probability p,
 //   scale p + entropy_scale p (log p + entropy) + offset, and `at_index` more at its indices.

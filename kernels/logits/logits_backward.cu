@@ -1,7 +1,6 @@
 // The gradients of logits_forward.cu with respect to the logits, element by element from what the
 // forward saved of each row.
 #include "logit_gradient.cuh"
-#include "unaligned.cuh"
 
 // dx and x: (rows, cols); dx may be x. g: (rows, index_count), or (rows,) of operations without an
 // index; one number for all rows if g_stride is 0. A null g stands for 1. g_scale: a factor of g,
@@ -34,17 +33,16 @@ __global__ void __launch_bounds__(THREADS) logits_backward(const Arguments<T> ar
   T* const dx_row = arguments.dx + row * arguments.dx_stride;
   const AlignedRow<const T> from(x_row);
   const AlignedRow<T> to(dx_row);
-  const int off = from.elements_off(), width = static_cast<int>(arguments.cols);
+  const int width = static_cast<int>(arguments.cols);
   // Vectors of x and dx that begin at other elements have no common vector.
   const bool in_vectors = from.off == to.off;
   const bool skipped = arguments.template skips<Op>(row);
 
   uint4 vec[K];
-  const auto column_of = [&](int k) { return (first_vec + k * THREADS) * kElems - off; };
-  const auto is_whole = [&](int k) {
-    const int column = column_of(k);
-    return in_vectors && column >= 0 && column + kElems <= width;
+  const auto columns = [&](int k) {
+    return Columns<const T>(from, first_vec + k * THREADS, width);
   };
+  const auto is_whole = [&](int k) { return in_vectors && columns(k).fill_vec(); };
 #pragma unroll
   for (int k = 0; k < K; ++k) {
     vec[k] = uint4{};
@@ -77,7 +75,7 @@ __global__ void __launch_bounds__(THREADS) logits_backward(const Arguments<T> ar
 #pragma unroll
   for (int k = 0; k < K; ++k) by_elements |= is_whole(k) ? 0u : 1u << k;
   for (Index i = 0; i < gradient.index_count; ++i) {
-    const Index vecs_on = (gradient.index[i] + off) / kElems - first_vec;
+    const Index vecs_on = (gradient.index[i] + from.elements_off()) / kElems - first_vec;
     if (vecs_on >= 0 && vecs_on < K * THREADS && vecs_on % THREADS == 0)
       by_elements |= 1u << (vecs_on / THREADS);
   }
@@ -93,9 +91,8 @@ __global__ void __launch_bounds__(THREADS) logits_backward(const Arguments<T> ar
 #pragma unroll 1
   for (int k = 0; k < K; ++k) {
     if (!(by_elements >> k & 1)) continue;
-    const int column = column_of(k);
 #pragma unroll 1
-    for (int i = max(column, 0); i < min(column + kElems, width); ++i)
+    for (int i = columns(k).begin; i < columns(k).end; ++i)
       from_float(dx_row[i], skipped ? 0.0f : gradient.of(to_float(x_row[i]), i));
   }
 }
@@ -119,8 +116,8 @@ __global__ void __launch_bounds__(THREADS)
   const int width = static_cast<int>(cols);
 #pragma unroll
   for (int k = 0; k < K; ++k) {
-    const int vec = first_vec + k * THREADS, column = vec * kElems - aligned.elements_off();
-    if (column >= 0 && column + kElems <= width) {
+    const int vec = first_vec + k * THREADS;
+    if (const Columns<T> columns(aligned, vec, width); columns.fill_vec()) {
       uint4* const to = reinterpret_cast<uint4*>(aligned.at(vec));
       float value[kElems];
       unpack<T>(*to, value);
@@ -128,7 +125,7 @@ __global__ void __launch_bounds__(THREADS)
       for (int i = 0; i < kElems; ++i) value[i] *= factor;
       store_vec(to, pack<T>(value));
     } else {
-      for (int i = max(column, 0); i < min(column + kElems, width); ++i)
+      for (int i = columns.begin; i < columns.end; ++i)
         from_float(dx_row[i], to_float(dx_row[i]) * factor);
     }
   }

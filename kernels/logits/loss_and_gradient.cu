@@ -54,16 +54,15 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
     // constant zeros, ptxas 13.0 kept a word of 16-bit ones in a register that it had not set. Of
     // zeros that only the run time knew, float32 rows of 255 columns went wrong; why is not known.
     const AlignedRow<T> to(dx_row);
-    int vec = part.tile * kWarp + static_cast<int>(threadIdx.x) % kWarp;
 #pragma unroll 1
-    for (int column; (column = vec * kVecElems<T> - to.elements_off()) < cols;
-         vec += kWarp * WARPS * CLUSTER) {
-      if (column >= 0 && column + kVecElems<T> <= cols) {
+    for (int vec = part.tile * kWarp + static_cast<int>(threadIdx.x) % kWarp;
+         vec * kVecElems<T> < cols + to.elements_off(); vec += kWarp * WARPS * CLUSTER) {
+      const Columns<T> columns(to, vec, cols);
+      if (columns.fill_vec()) {
         store_vec(reinterpret_cast<uint4*>(to.at(vec)), uint4{});
       } else {
 #pragma unroll 1
-        for (int i = max(column, 0); i < min(column + kVecElems<T>, cols); ++i)
-          from_float(dx_row[i], 0.0f);
+        for (int i = columns.begin; i < columns.end; ++i) from_float(dx_row[i], 0.0f);
       }
     }
     return;
