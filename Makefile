@@ -18,8 +18,14 @@ SWEEPS ?=
 # Two Snakemakes cannot run in one folder.
 .NOTPARALLEL:
 
+# Checked here is what Snakemake answers with a traceback.
 run: $(VENV)/.ready  ## set up .venv, run the default sweep
-	@python3 -m planning.arguments $(ARGS)
+	@option=; for word in $(ARGS); do \
+	  case $$word in --config*=*) option=$${word%%=*}; word=$${word#*=};; -*) option=$$word; continue;; esac; \
+	  case $$option:$$word in \
+	    --configfile*) [ -e "$$word" ] || { echo "error: $$word: no such file; sweeps are in sweeps/"; exit 2; };; \
+	    --config:?=*|-C:?=*) echo "error: no key $${word%%=*}; a shape is given as --config shape=4096x1024"; exit 2;; \
+	  esac; done
 	$(SNAKEMAKE) --cores all $(ARGS)
 
 report: $(VENV)/.reports  ## report recorded and published rows; needs no GPU and no torch

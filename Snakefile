@@ -11,12 +11,16 @@ PROJECT = str(workflow.current_basedir)
 sys.path.insert(0, PROJECT)
 
 
-# Keys that --configfile, --config or a workflow that uses this one as a module give.
+# Keys that the user gives: by --configfile, --config, a workflow that uses this one as a module, or a
+# config.yaml of another folder.
 GIVEN_KEYS = set(config)
 # where the sweep runs (--directory); common.smk adds the defaults of the keys that it lacks
 if os.path.exists("config.yaml"):
 
     configfile: "config.yaml"
+
+    if not os.path.samefile("config.yaml", os.path.join(PROJECT, "config.yaml")):
+        GIVEN_KEYS = set(config)
 
 
 report: "workflow/report/workflow.rst"

@@ -5,6 +5,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from measure import ROOT
 from tests.docs.test_commands import INSTALLED, tiny_project
 from tests.processes import run
@@ -88,6 +90,37 @@ def test_any_folder_can_be_measured_in(tmp_path):
     words = ["make", "run", "ARGS=results/measurements/cpu.csv"]
     run(*words, cwd=folder, env=environment())
     assert [row["status"] for row in read_csv(folder / "results/measurements/cpu.csv")] == ["ok"]
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("--configfile=none.yaml", "none.yaml: no such file"),
+        ("-n --configfiles Makefile none.yaml", "none.yaml: no such file"),
+        ("--config M=4 -n", "no key M; a shape is given as --config shape=4096x1024"),
+        ("-C N=4", "no key N; "),
+        ("--configfile Makefile --config 'gpus=[cpu]' seed=3 -- x.yaml", ""),
+        ("--report-metadata meta.yaml M=4", ""),
+    ],
+)
+def test_words_that_snakemake_answers_with_a_traceback_are_refused_in_one_line(
+    words, complaint, tmp_path
+):
+    (tmp_path / ".venv").mkdir()
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for name in ("requirements.txt", ".venv/.reports", ".venv/.ready"):
+        (tmp_path / name).touch()
+    done = subprocess.run(
+        ["make", "--silent", "run", f"ARGS={words}", "SNAKEMAKE=@echo started"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert done.stdout.count("\n") == 1
+    assert f"error: {complaint}" in done.stdout if complaint else "started" in done.stdout
+    assert done.returncode == (2 if complaint else 0)
 
 
 def test_a_folder_that_can_have_no_environment_is_refused_in_a_sentence(tmp_path):

@@ -3,7 +3,6 @@
 import pytest
 import yaml
 
-from measure import ROOT
 from tests.marks import slow
 from tests.workflow.runner import TINY, Runner, configure
 
@@ -39,14 +38,15 @@ def test_which_rules_run(finished_sweep, options):
 def test_another_directory_has_all_that_is_made_and_may_have_keys_of_its_own(project, tmp_path):
     other = tmp_path / "other place"
     other.mkdir()
-    (other / "config.yaml").write_text(
-        yaml.safe_dump({"sweep": "mine", "gpus": ["recorded"]}), encoding="utf-8"
-    )
+    keys = {"sweep": "mine", "gpus": ["recorded"], "variants": ["torch_naive", "torch_softmax"]}
+    (other / "config.yaml").write_text(yaml.safe_dump(keys), encoding="utf-8")
     run, there = Runner(project), ("--directory", str(other))
     run(*there, "summary")
     assert (other / "results/recorded/summary.csv").stat().st_size > 10_000
     assert not (project / "results/recorded/summary.csv").exists()
-    assert "sweep mine" in run(*there, "-n", "--config", "gpus=[cpu]")
+    on_cpu = ("--config", "gpus=[cpu]", "shape=4x8")
+    assert "sweep mine on cpu: 2 points" in run(*there, "-n", *on_cpu)
+    assert "sweep shape on cpu" in run("-n", *on_cpu)
 
 
 def test_a_directory_without_a_configuration_has_the_projects(project, tmp_path):
@@ -81,16 +81,28 @@ use rule * from bench as bench_*
 
 rule mine:
     default_target: True
-    input: "results/report.md"
+    input: "results/measurements.csv"
+    output: "mine.txt"
+    shell: "python3 -m helper > {{output}}"
 """
 
 
-def test_another_workflow_uses_the_rules_as_a_module(tmp_path):
-    """With its own config, which gives the keys that it changes, also within a table."""
-    (tmp_path / "Snakefile").write_text(MODULE.format(root=ROOT), encoding="utf-8")
-    (tmp_path / "mine.yaml").write_text(
-        yaml.safe_dump({"bench": TINY | {"cpu": {"max_elements": 10**6}}}), encoding="utf-8"
+def test_another_workflow_uses_the_rules_as_a_module(project, tmp_path):
+    """With its own config, which gives the keys that it changes, also within a table.
+
+    The user's own rules run as without it: modules beside their Snakefile are found.
+    """
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "Snakefile").write_text(MODULE.format(root="../project"), encoding="utf-8")
+    (mine / "helper.py").write_text(
+        "import os\nprint(os.environ.get('PYTHONSAFEPATH'))\n", encoding="utf-8"
     )
-    jobs = Runner(tmp_path).jobs("--configfile", "mine.yaml")
-    assert jobs["bench_point"] == 8
-    assert jobs["bench_report"] == jobs["mine"] == 1
+    config = TINY | {"variants": ["torch_softmax"], "cpu": {"max_elements": 10**6}}
+    (mine / "mine.yaml").write_text(yaml.safe_dump({"bench": config}), encoding="utf-8")
+    runner = Runner(mine)
+    jobs = runner.jobs("mine", "bench_report", "--configfile", "mine.yaml")
+    assert (jobs["bench_point"], jobs["bench_report"], jobs["mine"]) == (2, 1, 1)
+    runner("--configfile", "mine.yaml")
+    assert (mine / "mine.txt").read_text(encoding="utf-8") == "None\n"
+    assert (mine / "results/measurements.csv").exists()

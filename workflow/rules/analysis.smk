@@ -40,6 +40,8 @@ rule merge:
     params:
         code=analysis_code("merge"),
         sweep=config["sweep"],
+        # a function, because braces in a string are wildcards
+        setup=lambda wildcards: SETUP.format(),
     message:
         "Merging the rows of {wildcards.gpu}"
     script:
@@ -64,7 +66,8 @@ rule collect:
     message:
         "Collecting measured and recorded rows"
     shell:
-        "python3 -m analysis collect --recorded {input.recorded:q}"
+        f"{SETUP} python3"
+        " -m analysis collect --recorded {input.recorded:q}"
         " --unranked-flags {params.unranked:q}"
         " --output {output:q} {input.merged:q} > {log:q} 2>&1"
 
@@ -84,7 +87,8 @@ rule summary:
     message:
         "Ranking the variants"
     shell:
-        "python3 -m analysis summary --measurements {input:q} --output {output:q} > {log:q} 2>&1"
+        f"{SETUP} python3"
+        " -m analysis summary --measurements {input:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule claims:
@@ -103,7 +107,8 @@ rule claims:
     message:
         "Checking the published claims"
     shell:
-        "python3 -m analysis claims --measurements {input.measurements:q}"
+        f"{SETUP} python3"
+        " -m analysis claims --measurements {input.measurements:q}"
         " --published {input.published[0]:q} --output {output:q} > {log:q} 2>&1"
 
 
@@ -131,7 +136,8 @@ rule gpu_figures:
     message:
         "Drawing the figures of {wildcards.gpu}"
     shell:
-        "python3 -m analysis figures --gpu {wildcards.gpu}"
+        f"{SETUP} python3"
+        " -m analysis figures --gpu {wildcards.gpu}"
         " --measurements {input.measurements:q} --published {input.published[0]:q}"
         " --output-dir {params.folder} > {log:q} 2>&1"
 
@@ -162,7 +168,8 @@ rule report:
     message:
         "Writing {output[0]} and {output[1]}"
     shell:
-        "python3 -m analysis report --measurements {input.measurements:q}"
+        f"{SETUP} python3"
+        " -m analysis report --measurements {input.measurements:q}"
         " --claims {input.claims:q} --published {input.published[0]:q}"
         " --command {params.command:q} --recorded {input.recorded:q}"
         " --unranked-flags {params.unranked:q} --workloads {params.workloads:q}"

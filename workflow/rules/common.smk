@@ -15,10 +15,13 @@ from planning import attempts, internals, machine, points, single_shape, tables,
 
 replace_missing_characters()  # a dry run and --summary print to standard output
 
-# PYTHONSAFEPATH: jobs import this project's packages, not folders of the same names beside results/
-shell.prefix(
-    "set -euo pipefail; export PYTHONSAFEPATH=1 PYTHONUTF8=1"
-    " PYTHONPATH={PROJECT:q}${{PYTHONPATH:+:$PYTHONPATH}}; "
+# The start of every command. PYTHONSAFEPATH: jobs import this project's packages, not folders of the
+# same names beside results/. Not in shell.prefix, which also changes the rules of a workflow that uses
+# this one as a module; nor with the path itself, because a moved project has the same commands.
+os.environ.update(SOFTMAX_BENCH=PROJECT)
+SETUP = (
+    "export PYTHONSAFEPATH=1 PYTHONUTF8=1"
+    " PYTHONPATH=$SOFTMAX_BENCH${{PYTHONPATH:+:$PYTHONPATH}};"
 )
 if set("{}") & set(PROJECT):
     raise validate.ConfigError(

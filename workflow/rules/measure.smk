@@ -77,7 +77,8 @@ rule point:
         "{wildcards.variant}.{wildcards.replicate} {wildcards.M}x{wildcards.N}"
         " {wildcards.dtype} on {wildcards.gpu}"
     shell:
-        "python3 -m measure point --gpu {wildcards.gpu} --op {wildcards.op}"
+        f"{SETUP} python3"
+        " -m measure point --gpu {wildcards.gpu} --op {wildcards.op}"
         " --dtype {wildcards.dtype} --distribution {wildcards.distribution}"
         " --seed {wildcards.seed} --blocks {wildcards.blocks} --M {wildcards.M} --N {wildcards.N}"
         " --variant {wildcards.variant} --replicate {wildcards.replicate}"
