@@ -81,11 +81,6 @@ def parser() -> ArgumentParser:
         argument(name, **limit, default=default, help=f"{about} (default: {100 * default:g} %%)")
     argument("--allow", action="store_true", help="compare although the conditions differ")
     argument("--output-dir", type=Path, help="folder for a figure and the Markdown")
-    # The runs stand first: behind --unranked-flags, which takes any number of words, they would be
-    # flags.
-    usage = " ".join(commands.choices["compare"].format_usage().split()[1:])
-    usage = usage.replace(" OLD NEW", "").replace(" compare", " compare OLD NEW")
-    commands.choices["compare"].usage = usage
     argument = add(_check_recorded)
     argument("folders", type=Path, nargs="+", help="data/recorded/{gpu}")
     return root

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis import __main__ as cli
-from analysis import compare as rooms
+from analysis import compare as comparing
 from analysis import exit_codes, schema
 from analysis.compare import judgement
 from analysis.merge import collect, merge_rows
@@ -15,7 +15,7 @@ from tests.analysis.synthetic import frame_of
 
 VARIANTS, SIZES = ["torch_softmax", "triton_row", "triton_online"], [1024, 2048, 4096]
 CODE = {"measure_sha256": "m" * 64, "kernel_sha256": "k" * 64}
-LIMITS = rooms.Limits()
+LIMITS = comparing.Limits()
 MANY, MINE = [2**i for i in range(10, 18)], [f"mine_{i}" for i in range(8)]
 SPEEDUP = ("speedup", "speedup_low", "speedup_high")
 
@@ -38,7 +38,7 @@ def multiply(row, factor, *names):
 
 
 def judged(first, second, allow=False):
-    return rooms.compare(frame_of(first), frame_of(second), LIMITS, allow).changes
+    return comparing.compare(frame_of(first), frame_of(second), LIMITS, allow).changes
 
 
 @pytest.fixture
@@ -69,10 +69,10 @@ def test_a_slowdown_is_found_and_the_rest_is_not(factor, replicates, torch):
         multiply(row, torch, "torch_us", *SPEEDUP)
     changes = judged(old, new, allow=torch > 1)
     hit = np.array([(key[-1], key[-2]) in planted for key in changes.index])
-    assert (changes["change"][hit] == rooms.SLOWER).mean() >= 0.9
-    assert set(changes["change"][~hit]) <= {rooms.SAME, rooms.UNCLEAR}
-    assert (changes["change"][~hit] == rooms.SAME).mean() > 0.8
-    assert (changes["change"].iloc[:14] == rooms.SLOWER).all(), "the worst come first"
+    assert (changes["change"][hit] == comparing.SLOWER).mean() >= 0.9
+    assert set(changes["change"][~hit]) <= {comparing.SAME, comparing.UNCLEAR}
+    assert (changes["change"][~hit] == comparing.SAME).mean() > 0.8
+    assert (changes["change"].iloc[:14] == comparing.SLOWER).all(), "the worst come first"
 
 
 def test_row_files_a_recorded_table_and_measurements_of_one_run_are_the_same(tmp_path, compare):
@@ -97,7 +97,7 @@ def test_an_unclear_point_says_why():
     for factor, note in ((1.01, judgement.WIDE), (1.013, judgement.BY_CHANCE)):
         runs = rows(1, None, MANY), rows(2, {("triton_row", 2048): factor}, MANY)
         changes = judged(*runs)
-        assert changes["note"][changes["change"] == rooms.UNCLEAR].tolist() == [note]
+        assert changes["note"][changes["change"] == comparing.UNCLEAR].tolist() == [note]
 
 
 def test_a_point_that_broke_or_is_slower_than_the_threshold_fails(tmp_path, compare):
@@ -160,7 +160,7 @@ def test_every_replicate_counts_as_a_condition(tmp_path, compare):
     assert code == 2
     assert "driver 570" in err
     assert "and 580.1 in OLD" in err
-    loaded = rooms.load_run(tmp_path / "old.csv")
+    loaded = comparing.load_run(tmp_path / "old.csv")
     assert set(loaded["unranked_by"][loaded["gpu_uuid"] == "GPU-2"]) == {"other_environment"}
 
 
@@ -249,7 +249,7 @@ def test_rows_of_another_seed_or_fingerprint_do_not_count(change, tmp_path, comp
     code, out, _ = compare(old, tmp_path / "rows")
     assert code == 0
     assert "| 99" not in out
-    loaded = rooms.load_run(tmp_path / "rows")
+    loaded = comparing.load_run(tmp_path / "rows")
     assert len(loaded) == len(new)
     assert set(loaded["seed"]) == {3407}
 

@@ -1,17 +1,10 @@
 """How M depends on N; which rows share a panel; their roofline; the looks of variants."""
 
-import itertools
-import re
-from pathlib import Path
-
-import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_rgb
 
 from analysis import palette, ranking
 from analysis.figures import panels
-from analysis.report.page import payload
 from tests.analysis import synthetic
 from tests.analysis.synthetic import ranked
 
@@ -73,55 +66,6 @@ def test_other_projects_have_colours_of_their_own():
     for name, style in [*palette.KNOWN.items(), *(("mine", style) for style in palette.OTHERS)]:
         project = name.split("_")[1] if name.startswith("peer_") else "this"
         assert owner.setdefault(style.colour, project) == project
-
-
-# Matrices that show linear RGB without red cones, and without green ones (Machado, Oliveira and
-# Fernandes, IEEE TVCG 15, 2009).
-SIGHTS = {
-    "usual": np.eye(3),
-    "protanopia": np.array(
-        [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]
-    ),
-    "deuteranopia": np.array(
-        [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]
-    ),
-}
-TO_XYZ = np.array([[0.4339, 0.3762, 0.1899], [0.2127, 0.7152, 0.0722], [0.0178, 0.1095, 0.8730]])
-
-
-def lab(colour: str, sight: np.ndarray) -> np.ndarray:
-    """CIE L*a*b* of a colour as someone sees it; 100 is from black to white."""
-    encoded = np.array(to_rgb(colour))
-    linear = np.where(encoded > 0.04045, ((encoded + 0.055) / 1.055) ** 2.4, encoded / 12.92)
-    x, y, z = np.cbrt(TO_XYZ @ np.clip(sight @ linear, 0, 1) + 1e-6)
-    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
-
-
-def of_page(colour: str, place: int) -> str:
-    """A colour of the palette on the page: in light mode, place 0, or dark mode, 1."""
-    name = payload.CLEAR.get(colour, colour)
-    if not name.startswith("var("):
-        return name
-    css = Path(payload.__file__).with_name("page.css").read_text(encoding="utf-8")
-    return re.search(rf"{name[4:-1]}: light-dark\((.*?), (.*?)\);", css)[place + 1]
-
-
-@pytest.mark.parametrize("sight", SIGHTS)
-@pytest.mark.parametrize(
-    "shown",
-    [lambda colour: colour, lambda colour: of_page(colour, 0), lambda colour: of_page(colour, 1)],
-    ids=["figures", "page", "dark page"],
-)
-def test_rivals_have_colours_that_the_colour_blind_tell_apart(shown, sight):
-    peers = [name for name in palette.KNOWN if name.startswith("peer_")]
-    of_logits = [name for name in peers if re.search("logits|return_dx|trl", name)]
-    of_softmax = [name for name in peers if name not in of_logits]
-    for rivals, count in ((of_softmax, 9), (of_logits, 6)):
-        names = ["torch_softmax", "frontier", *rivals]
-        colours = {shown(palette.KNOWN[name].colour) for name in names}
-        assert len(colours) == count
-        seen = [lab(colour, SIGHTS[sight]) for colour in colours]
-        assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 15
 
 
 def test_the_control_is_the_baseline_of_the_operation_and_looks_like_torch():

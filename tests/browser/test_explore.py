@@ -5,13 +5,34 @@ import re
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from playwright.sync_api import expect
 
 from tests.analysis import synthetic
-from tests.analysis.test_panels import SIGHTS, lab
 from tests.browser import made
 
 pytestmark = pytest.mark.xdist_group("browser")
+
+
+# Matrices that show linear RGB without red cones, and without green ones (Machado, Oliveira and
+# Fernandes, IEEE TVCG 15, 2009).
+SIGHTS = {
+    "protanopia": np.array(
+        [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]
+    ),
+    "deuteranopia": np.array(
+        [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]
+    ),
+}
+TO_XYZ = np.array([[0.4339, 0.3762, 0.1899], [0.2127, 0.7152, 0.0722], [0.0178, 0.1095, 0.8730]])
+
+
+def lab(colour: str, sight: np.ndarray) -> np.ndarray:
+    """CIE L*a*b* of a colour as someone sees it; 100 is from black to white."""
+    encoded = np.array(to_rgb(colour))
+    linear = np.where(encoded > 0.04045, ((encoded + 0.055) / 1.055) ** 2.4, encoded / 12.92)
+    x, y, z = np.cbrt(TO_XYZ @ np.clip(sight @ linear, 0, 1) + 1e-6)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
 # The colour and marker of each coloured line, in every chart.
@@ -76,7 +97,7 @@ def test_coloured_lines_have_their_names_at_their_ends_and_no_two_overlap(opened
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("sight", [name for name in SIGHTS if name != "usual"])
+@pytest.mark.parametrize("sight", SIGHTS)
 def test_coloured_lines_differ_for_the_colour_blind(opened, recorded, sight, scheme):
     """In every chart by the colour, or by the marker where colours look alike."""
     page = opened(path=recorded[1], color_scheme=scheme)

@@ -32,6 +32,8 @@ def measure_point(point, *_) -> tuple[dict, list[tuple]]:
     _note(visit | {"begin": time.time()})
     time.sleep(0.2)  # two points at once would be seen
     patience = time.monotonic() + 400  # should nobody be left to let it go
+    if _held():
+        _note({"id": visit["id"], "held": True})
     while _held() and time.monotonic() < patience:
         time.sleep(0.1)
     row = read_row(Path("crash.csv" if point.variant == "torch_naive" else "ok.csv"))

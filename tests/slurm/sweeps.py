@@ -55,13 +55,20 @@ class Sweep(runner.Runner):
         return self.lab.environment
 
     def start_and_hold(self, after: int) -> subprocess.Popen:
-        """Start, let so many more points pass, and return once the next one is held."""
+        """Start, let so many more points pass, and return once the next one is held.
+
+        No point is then about to end: each that began is held or has its row.
+        """
         count = len(self.visits()) + after
         (self.folder / "hold").write_text(str(count), encoding="utf-8")
         run = self.start(*runner.UNTIL_MERGED)
-        until(lambda: len(self.visits()) > count or run.poll() is not None, 240)
+        until(lambda: self._is_held(count) or run.poll() is not None, 240)
         assert run.poll() is None, self.printed()
         return run
+
+    def _is_held(self, count: int) -> bool:
+        visits, rows = self.visits(), self.times()
+        return len(visits) > count and all("held" in v or v["point"] in rows for v in visits)
 
     def release(self) -> None:
         """Hold no point any more."""

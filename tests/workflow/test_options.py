@@ -3,7 +3,6 @@
 import pytest
 import yaml
 
-from tests.marks import slow
 from tests.workflow.runner import TINY, Runner, configure
 
 DRAW = "collect summary claims gpu_figures report all"
@@ -15,19 +14,13 @@ JOBS = {
     "-F claims": ("point merge claims", "summary gpu_figures report"),
     "-F figures": ("point gpu_figures", "summary report"),
     "-F report": ("point merge collect claims report", "gpu_figures summary all"),
-    # a part of the graph, from either end
-    "-F --until gpu_figures": ("point gpu_figures", "summary report"),
-    "-F --omit-from collect": ("point merge", DRAW),
-    # Rules that run again after a run.
-    "--forcerun summary": ("summary all", "point merge gpu_figures report"),
     # an equal configuration, but the report tells the command that repeats it
     "--config gpus=[cpu]": ("report all", "point merge gpu_figures"),
     "--config gpus=[recorded]": (DRAW, "point merge"),
-    "--rerun-triggers mtime": ("", f"point merge {DRAW}"),
 }
 
 
-@pytest.mark.parametrize("options", [slow(o) if "--omit" in o else o for o in JOBS])
+@pytest.mark.parametrize("options", JOBS)
 def test_which_rules_run(finished_sweep, options):
     planned = set(Runner(finished_sweep[0]).jobs(*options.split()))
     rules, unchanged = map(str.split, JOBS[options])
