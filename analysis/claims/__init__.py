@@ -24,7 +24,7 @@ def load(text: str) -> list[Claim]:
     claims, where = [], "not YAML"
     try:
         data, where = yaml.safe_load(text), "protocols"
-        protocols = {name: Protocol.of(**entry) for name, entry in data["protocols"].items()}
+        protocols = {name: Protocol.from_yaml(**entry) for name, entry in data["protocols"].items()}
         for source in data["sources"]:
             for entry in source["claims"]:
                 where = f"{entry['id']}, {entry['quantity']}"

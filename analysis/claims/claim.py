@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis import markdown as md
 from analysis import stats
-from analysis.claims.reproduction import Comparison
+from analysis.claims.reproduction import Outcome
 from analysis.frame import is_ranked, legend
 from analysis.stats import Estimate
 
@@ -27,7 +27,7 @@ class Protocol(NamedTuple):
     minimum_sizes: int = 1
 
     @classmethod
-    def of(cls, shapes: dict, **fields) -> "Protocol":
+    def from_yaml(cls, shapes: dict, **fields) -> "Protocol":
         """Return an entry of claims.yaml, with each N of its range."""
         if "step" in shapes:
             sizes = range(shapes["from"], shapes["to"] + 1, shapes["step"])
@@ -59,10 +59,9 @@ class Finding(NamedTuple):
     high: float = math.nan
 
     @classmethod
-    def of(cls, comparison: Comparison, ratio: Estimate, details: str) -> "Finding":
+    def on_ratio(cls, outcome: Outcome, ratio: Estimate, details: str) -> "Finding":
         """Return a finding whose quantity is `ratio`."""
-        why = f"{comparison.why}; {details}"
-        return cls(comparison.verdict, why, ratio.value, *ratio.interval)
+        return cls(outcome.verdict, f"{outcome.why}; {details}", ratio.value, *ratio.interval)
 
 
 class Claim(NamedTuple):

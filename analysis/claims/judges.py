@@ -20,7 +20,7 @@ from analysis.claims.reproduction import (
     OPEN,
     PARTLY,
     REPRODUCED,
-    Comparison,
+    Outcome,
     compare_effects,
     compare_shares,
 )
@@ -49,7 +49,7 @@ def faster_on_average(evidence: Evidence, fast: str, slow: str, stably: bool = F
         named = sizes_on(side, sides)
         if not compared.why.endswith(f"at {named}"):  # else the sentence has named them
             details += clause(words, named)
-    return Finding.of(compared, mean, details)
+    return Finding.on_ratio(compared, mean, details)
 
 
 def faster_by(
@@ -173,7 +173,7 @@ def torch_ahead(evidence: Evidence, variant: str, n: int) -> Finding:
         f"torch is {text(ratio)} as fast at N = {n}; "
         f"ahead at {list(sides.values()).count(ABOVE)} of {len(sides)} sizes{where}"
     )
-    return Finding.of(_compare(evidence, ratio), ratio, details)
+    return Finding.on_ratio(_compare(evidence, ratio), ratio, details)
 
 
 def faster_at_every_size(evidence: Evidence, fast: str, slow: str) -> Finding:
@@ -188,24 +188,24 @@ def faster_at_every_size(evidence: Evidence, fast: str, slow: str) -> Finding:
     smallest = min(every.values(), key=lambda ratio: ratio.log)
     if compared.verdict == REPRODUCED:
         compared = _compare(evidence, smallest)
-    return Finding.of(compared, smallest, "; ".join(parts))
+    return Finding.on_ratio(compared, smallest, "; ".join(parts))
 
 
-def _compare(evidence: Evidence, ratio: Estimate) -> Comparison:
+def _compare(evidence: Evidence, ratio: Estimate) -> Outcome:
     """Compare a ratio with that of the source's own table, by its effect."""
     published = evidence.published_value
     return compare_effects(ratio.value, *ratio.bounds, published, neutral=1.0)
 
 
-def _on_every_size(sides: Mapping[int, str], mean: Estimate) -> Comparison:
+def _on_every_size(sides: Mapping[int, str], mean: Estimate) -> Outcome:
     """Judge a claim about every size; with an exception, its mean may still be as claimed."""
     if BELOW in sides.values():
         if mean.bounds[0] <= 1:
-            return Comparison(NOT_REPRODUCED, f"slower at {sizes_on(BELOW, sides)}")
-        return Comparison(PARTLY, f"not at every size: slower at {sizes_on(BELOW, sides)}")
+            return Outcome(NOT_REPRODUCED, f"slower at {sizes_on(BELOW, sides)}")
+        return Outcome(PARTLY, f"not at every size: slower at {sizes_on(BELOW, sides)}")
     if UNCLEAR in sides.values():
-        return Comparison(OPEN, f"too close to call at {sizes_on(UNCLEAR, sides)}")
-    return Comparison(REPRODUCED, "faster at every size")
+        return Outcome(OPEN, f"too close to call at {sizes_on(UNCLEAR, sides)}")
+    return Outcome(REPRODUCED, "faster at every size")
 
 
 def text(ratio: Estimate) -> str:

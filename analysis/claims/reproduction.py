@@ -24,7 +24,7 @@ HALF = 0.5  # share of the sizes that a claim about every size needs for its dir
 SLACK = 1e-9  # relative, for values that are computed on the border
 
 
-class Comparison(NamedTuple):
+class Outcome(NamedTuple):
     """A verdict, and one sentence that says why."""
 
     verdict: str
@@ -33,7 +33,7 @@ class Comparison(NamedTuple):
 
 def compare_effects(
     value: float, low: float, high: float, published: float, neutral: float, rounding: float = 0.0
-) -> Comparison:
+) -> Outcome:
     """Compare a measured quantity, between `low` and `high`, with the published one.
 
     `neutral`: the value without an effect, 1 for a ratio and 0 for a share of time saved.
@@ -42,10 +42,10 @@ def compare_effects(
     """
     if math.isnan(published):
         if low > neutral:
-            return Comparison(REPRODUCED, "the direction is as claimed; the source gives no number")
+            return Outcome(REPRODUCED, "the direction is as claimed; the source gives no number")
         if high > neutral:
-            return Comparison(OPEN, "too close to call")
-        return Comparison(NOT_REPRODUCED, "the other direction")
+            return Outcome(OPEN, "too close to call")
+        return Outcome(NOT_REPRODUCED, "the other direction")
     effect = published - neutral
     allowed = max(FIFTH * abs(effect), rounding) * (1 + SLACK)
 
@@ -63,12 +63,12 @@ def compare_effects(
     # an interval may go from too small an effect to too large a one
     is_across = verdict == PARTLY and low < published < high
     if is_across or verdict != verdict_on(high):
-        return Comparison(OPEN, f"the interval spans more than one verdict: {words}")
+        return Outcome(OPEN, f"the interval spans more than one verdict: {words}")
     sizes = {REPRODUCED: "same direction and size", PARTLY: "same direction, different size"}
-    return Comparison(verdict, f"{sizes.get(verdict, 'the other direction')}: {words}")
+    return Outcome(verdict, f"{sizes.get(verdict, 'the other direction')}: {words}")
 
 
-def compare_shares(low: float, high: float, published: float, as_claimed: str) -> Comparison:
+def compare_shares(low: float, high: float, published: float, as_claimed: str) -> Outcome:
     """Compare the share of sizes that are as claimed, between `low` and `high`, as `as_claimed`.
 
     `high` counts the sizes that are too close to call. `published`: the share in the source's own
@@ -85,4 +85,4 @@ def compare_shares(low: float, high: float, published: float, as_claimed: str) -
         REPRODUCED if share >= least else PARTLY if share >= HALF else NOT_REPRODUCED
         for share in (low, high)
     )
-    return Comparison(first if first == last else OPEN, words)
+    return Outcome(first if first == last else OPEN, words)
