@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
@@ -74,6 +75,7 @@ def draw(
             **shared,
         )
     for (band, panel), axes in grid.axes_dict.items():
+        _join_neighbours(axes)
         for line in axes.lines:
             if line.get_linestyle() != "None" and len(line.get_xdata()) > SPARSE:
                 line.set_markevery(0.04)
@@ -121,6 +123,18 @@ def finish(
         labels.write(axes, names_at_ends)
     grid.set_axis_labels("N (columns)" if over == "N" else "M·N (elements)", "")
     return figure
+
+
+def _join_neighbours(axes: Axes) -> None:
+    """Break the lines of a panel between points that are no neighbours among its measured N."""
+    curves = [line for line in axes.lines if line.get_linestyle() == "-" and len(line.get_xdata())]
+    if not curves:
+        return
+    places = np.unique(np.concatenate([line.get_xdata() for line in curves]))
+    for line in curves:
+        x, y = line.get_data()
+        gaps = np.flatnonzero(np.diff(np.searchsorted(places, x)) > 1) + 1
+        line.set_data(np.insert(x.astype(float), gaps, np.nan), np.insert(y, gaps, np.nan))
 
 
 def _draw_roofs(axes: Axes, roofs: pd.DataFrame, over: str) -> list[labels.End]:

@@ -17,6 +17,8 @@ LOSS = (
 TORCH = "torch"
 NO_RACE = "No two kernels were timed at one size"
 NAMES = {"cuda_oneflow": "OneFlow", "cuda_fastertransformer": "FasterTransformer"}
+NAMES |= {"peer_liger": "Liger", "peer_quack": "QuACK", "peer_tileops": "TileOPs"}
+NAMES |= {"torch_softmax": TORCH}
 
 
 def winner(rows: pd.DataFrame) -> str:
@@ -54,6 +56,25 @@ def torch_loss(rows: pd.DataFrame) -> str:
     )
 
 
+def same_order(rows: pd.DataFrame) -> str:
+    """Say which kernel is first and which last on every GPU at the longest common N; "" if none is.
+
+    Only kernels count that were timed on each GPU at this N.
+    """
+    times = _named(rows).pivot_table("time_us", ["N", "variant"], "gpu", aggfunc="median").dropna()
+    if times.empty:
+        return ""
+    n = times.index.get_level_values("N").max()
+    times = times.loc[n]
+    firsts, lasts = set(times.idxmin()), set(times.idxmax())
+    if len(firsts | lasts) != 2 or len(firsts) > 1:
+        return ""
+    return (
+        f"Of {len(times)} kernels, {firsts.pop()} is the fastest and {lasts.pop()} the slowest at "
+        f"N = {n:,} on each GPU"
+    )
+
+
 def cost(rows: pd.DataFrame) -> str:
     """Say how much longer the slowest kernel takes than the fastest at the largest matrix."""
     largest = _named(rows).sort_values(["elements", "N"]).iloc[-1]
@@ -72,35 +93,51 @@ def gain(rows: pd.DataFrame, variant: str) -> str:
     return f"{variant} saves {least} to {most} of GPU time per call compared with torch"
 
 
-def reach(rows: pd.DataFrame) -> str:
-    """Say how near the best kernel stays to the speed of a copy, and how far torch falls.
-
-    All rows have one M.
-    """
-    shares = _named(rows).pivot_table("of_copy", SIZE, "variant", aggfunc="median")
-    lowest = shares.loc[:, shares.notna().mean() >= OFTEN].min()
-    first = palette.most_first(lowest)[0]
-    has_torch = TORCH in lowest and first != TORCH
-    torch = f"; torch falls to {percent(lowest[TORCH])}" if has_torch else ""
-    kept = f"{first} keeps at least {int(100 * lowest[first])} % of a copy's speed"
-    return f"At M = {rows['M'].iloc[0]}, {kept}{torch}"
+def hero(rows: pd.DataFrame, is_torch: pd.Series) -> str:
+    """Say how often the first two kernels are `near` the fastest, and which share torch reaches."""
+    first, second, *_ = [*ranking.wins(rows[rows["near"]]).items(), ("", 0)]
+    rival = f", {name_of(second[0])} at {second[1]}" if second[0] else ""
+    torch = rows.loc[is_torch, "of_copy"].median()
+    return (
+        f"Softmax: {name_of(first[0])} is fastest of these or within 1 % at {first[1]} of "
+        f"{counted(rows.groupby(SIZE).ngroups, 'shape')}{rival}; torch reaches {percent(torch)} of "
+        "a copy's speed (median)"
+    )
 
 
 def profile(behind: pd.DataFrame, near: float, baselines: Collection[str]) -> str:
-    """Say which kernel is most often within `near` of the fastest; `behind`: of ranking.profile."""
-    behind = behind.rename(columns=dict.fromkeys(baselines, TORCH))
-    behind = behind.loc[:, behind.notna().mean() >= OFTEN]
-    shares = (behind <= 1 + near).sum() / behind.notna().sum()
+    """Say which kernel is most often within `near` of the fastest; `behind`: of ranking.profile.
+
+    The next kernel is said with it, and where this one does not run everywhere, how often the first
+    is within `near` where it does.
+    """
+    shares = _near_shares(behind, near)
     first, *slower = palette.most_first(shares)
     second = ""
     if slower:
-        runs = np.isfinite(behind[slower[0]]).sum()
-        some = f", which runs at {runs} of them," if runs < len(behind) else ""
-        second = f"; {slower[0]}{some} at {percent(shares[slower[0]])}"
+        name = TORCH if slower[0] in baselines else slower[0]
+        runs = np.isfinite(behind[slower[0]])
+        second = f"; {name} at {percent(shares[slower[0]])}"
+        if not runs.all():
+            both = (behind.loc[runs, first] <= 1 + near).mean()
+            share = percent((behind.loc[runs, slower[0]] <= 1 + near).mean())
+            second = (
+                f"; at the {runs.sum()} that {name} runs, at {percent(both)}, {name} at {share}"
+            )
     return (
-        f"{first} is within {percent(near)} of the fastest at {percent(shares[first])} of "
-        f"{len(behind)} shapes{second}"
+        f"{TORCH if first in baselines else first} is within {percent(near)} of the fastest at "
+        f"{percent(shares[first])} of {len(behind)} shapes{second}"
     )
+
+
+def runner_up(behind: pd.DataFrame, near: float) -> str:
+    """Return the variant that `profile` names second; "" if it names one."""
+    return [*palette.most_first(_near_shares(behind, near)), ""][1]
+
+
+def _near_shares(behind: pd.DataFrame, near: float) -> pd.Series:
+    behind = behind.loc[:, behind.notna().mean() >= OFTEN]
+    return (behind <= 1 + near).sum() / behind.notna().sum()
 
 
 def agreement(ratios: pd.DataFrame, base: str) -> str:
@@ -124,7 +161,7 @@ def agreement(ratios: pd.DataFrame, base: str) -> str:
 
 
 def name_of(variant: str) -> str:
-    """Return the name of a published kernel's project, or the variant."""
+    """Return the name of a kernel's project, or the variant."""
     return NAMES.get(variant, variant)
 
 

@@ -1,8 +1,6 @@
-"""Lines over N: time, throughput, gain over torch, published beside measured, README's figure."""
+"""Lines over N: time, throughput, gain over torch, published beside measured."""
 
-import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import Formatter, FuncFormatter, NullLocator, PercentFormatter
 
@@ -15,6 +13,7 @@ NAMES = {
     "time_us": "time of a call (µs)",
     "throughput_gbps": "throughput (GB/s)",
     "of_copy": "share of a copy's speed",
+    "of_peak": "share of the fastest copy, or of the data sheet's bandwidth where published",
     "speedup": f"speed-up over torch ({style.TIMES})",
     "saved_us": "saved per call (µs)",
     "over_base": "ratio of speeds",
@@ -24,20 +23,11 @@ NUMBERS = FuncFormatter(lambda value, _: f"{value:,.10g}")
 ENDS = ("speedup_low", "speedup", "speedup_high")
 LOG_FROM = 20  # times the shortest time; an axis of longer ones is logarithmic
 GAINERS = 4  # variants in a figure of gains
-# The rows of the figure for the top of README.md, by column.
-HERO = {
-    "variant": (
-        *("torch_softmax", "peer_compile", "peer_liger", "peer_quack", "peer_tileops"),
-        "frontier",
-    ),
-    "op": ("softmax",),
-    "dtype": ("float32", "bfloat16"),
-}
 POINT = ["op", "M", "N", "variant"]
 
 
 def draw_over_n(selection: Selection, value: str) -> Figure:
-    """Draw time_us or throughput_gbps over N: a row of panels per rule of M, a column per GPU.
+    """Draw time_us, throughput_gbps or of_peak over N: a row of panels per rule of M, one a GPU.
 
     The roofline is the copy in the same processes or, for a published table, the memory peak of the
     vendor. Few long rows have a second one. Random shapes are dots over M·N.
@@ -45,9 +35,12 @@ def draw_over_n(selection: Selection, value: str) -> Figure:
     rows = by_rule(selection.rows)
     if rows.empty:
         return style.nothing(selection, _sentence(NAMES[value]))
+    rows["peak_gbps"] = rows.groupby("gpu")["roof_gbps"].transform("max")
+    rows["of_peak"] = rows["throughput_gbps"] / rows["peak_gbps"]
     main = rows[rows["rule"] == rows.groupby("rule")["N"].nunique().idxmax()]
     # the title is about what was measured here
     measured = main["origin"] != "published"
+    shared = findings.same_order(main) if value == "of_peak" else ""
     main = main[measured] if measured.any() else main
     random, finding = (rows["rule"] == "").all(), findings.winner(main)
     if value == "time_us":
@@ -55,7 +48,7 @@ def draw_over_n(selection: Selection, value: str) -> Figure:
     elif random:  # a throughput of unlike matrices says nothing, but its share of the copy's does
         value = "of_copy"
     else:
-        finding = findings.torch_loss(main) or finding
+        finding = shared or findings.torch_loss(main) or finding
     rows = rows.assign(panel=_gpu_titles(rows), band=rows["rule"])
     points, names = rows, labelled(rows, selection)
     if rows["gpu"].nunique() > 1:  # grey lines of one GPU have no counterpart on another
@@ -65,41 +58,13 @@ def draw_over_n(selection: Selection, value: str) -> Figure:
     is_log = value == "time_us" and rows["time_us"].max() > LOG_FROM * rows["time_us"].min()
     if is_log:
         drawn.grid.set(yscale="log")
-    formatter = PercentFormatter(1, symbol=" %") if value == "of_copy" else NUMBERS
+    formatter = PercentFormatter(1, symbol=" %") if value.startswith("of_") else NUMBERS
     _format(drawn, formatter)
     roofs = {key: _rooflines(part, value) for key, part in rows.groupby(["band", "panel"])}
     one_rule = rows["rule"].nunique() == 1 and not random
     about = _sentence(NAMES[value]) + (f", {main['rule'].iloc[0]}" if one_rule else "")
     lowest = None if is_log else 0
     return facets.finish(drawn, roofs, finding, about, _facts(selection, rows), lowest)
-
-
-def draw_hero(selection: Selection) -> Figure:
-    """Draw the share of a copy's speed over N of HERO: a row of panels per dtype, a column per GPU.
-
-    The rows are those of the M with the most of these variants, then with the most sizes of the
-    variant that has the fewest. A point of several sweeps is their median.
-    """
-    rows = selection.own[selection.own[list(HERO)].isin(HERO).all(axis=1)]
-    timed = rows[is_ranked(rows, any_board=True)]
-    if timed.empty:
-        return style.nothing(selection, "Share of a copy's speed")
-    sizes = timed.groupby(["M", "variant"])["N"].nunique().unstack()
-    m = sizes.agg(["count", "min"], axis=1).sort_values(["count", "min"]).index[-1]
-    rows, timed = (part[part["M"] == m] for part in (rows, timed))
-    groups = timed.groupby(["gpu", "dtype", "variant", "N"])
-    merged = groups.first().assign(**groups[["of_copy", *ENDS]].median()).reset_index()
-    merged = merged.assign(panel=_gpu_titles(merged), band=merged["dtype"], rule=f"M = {m}")
-    names = [name for name in HERO["variant"] if (merged["variant"] == name).any()]
-    chosen = selection._replace(rows=rows)
-    rows = _with_ends(merged, "of_copy")
-    drawn = facets.draw(rows, names, selection.styles, HERO["dtype"])
-    for axes in drawn.grid.axes.flat:
-        _join_neighbours(axes)
-    _format(drawn, PercentFormatter(1, symbol=" %"))
-    roofs = {key: _rooflines(part, "of_copy") for key, part in merged.groupby(["band", "panel"])}
-    about = f"Speed of softmax at M = {m}, as a share of the speed of a copy of the same bytes"
-    return facets.finish(drawn, roofs, findings.reach(merged), about, style.facts(chosen))
 
 
 def draw_gain(selection: Selection) -> Figure:
@@ -163,16 +128,6 @@ def draw_published(selection: Selection, tables: pd.DataFrame) -> Figure:
     return facets.finish(drawn, {}, finding, about, facts)
 
 
-def _join_neighbours(axes: Axes) -> None:
-    """Break the lines of a panel between points that are no neighbours among its measured N."""
-    curves = [line for line in axes.lines if line.get_linestyle() == "-" and len(line.get_xdata())]
-    places = np.unique(np.concatenate([line.get_xdata() for line in curves]))
-    for line in curves:
-        x, y = line.get_data()
-        gaps = np.flatnonzero(np.diff(np.searchsorted(places, x)) > 1) + 1
-        line.set_data(np.insert(x.astype(float), gaps, np.nan), np.insert(y, gaps, np.nan))
-
-
 def labelled(rows: pd.DataFrame, selection: Selection) -> list[str]:
     """Return the variants that are named: torch, those of all panels, and frequent winners."""
     panels = rows.groupby("variant")["panel"].nunique()
@@ -230,7 +185,8 @@ def _rooflines(rows: pd.DataFrame, value: str) -> pd.DataFrame:
     parts = []
     for name, rate in rates.items():
         time = rows["throughput_gbps"] * rows["time_us"] / rate
-        y = {"time_us": time, "throughput_gbps": rate, "of_copy": rate / rows["roof_gbps"]}[value]
+        shares = {"of_copy": rate / rows["roof_gbps"], "of_peak": rate / rows["peak_gbps"]}
+        y = ({"time_us": time, "throughput_gbps": rate} | shares)[value]
         median = y.groupby(rows[over]).median().dropna()
         if name == "few-row limit" and len(median) < 2:
             continue  # a line needs two points

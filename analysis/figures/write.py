@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis import InputError, ranking, row_files
-from analysis.figures import heatmap, lines, profile, style
+from analysis.figures import bars, heatmap, lines, profile, style
 from analysis.figures.panels import MIN_SIZES, Selection, by_rule, select
 from analysis.frame import distinct, is_ranked
 from analysis.published import Published
@@ -79,12 +79,12 @@ def _shared(measurements: pd.DataFrame, tables: Published) -> dict[str, Drawing]
     for it.
     """
     every = select(measurements[measurements["gpu"] != CPU], tables)
-    figures: dict[str, Drawing] = {"hero": partial(lines.draw_hero, every)}
+    figures: dict[str, Drawing] = {"hero": partial(bars.draw_hero, every)}
     for op, rows in every.own.groupby("op"):
         figures[f"{op}_grid"] = partial(heatmap.draw_grid, every._replace(rows=rows))
     for stem, part in _by_sweep(every):
         if _has_lines(part.rows) and part.rows["gpu"].nunique() > 1:
-            figures[f"{stem}_throughput"] = partial(lines.draw_over_n, part, "throughput_gbps")
+            figures[f"{stem}_throughput"] = partial(lines.draw_over_n, part, "of_peak")
         if _sizes_of_a_rule(part.own) > MIN_SIZES:
             figures[f"{stem}_gain"] = partial(lines.draw_gain, part)
         beside = [name for name, source in part.sources.items() if source.beside_measured]

@@ -3,10 +3,11 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis import palette
-from analysis.figures import heatmap, labels, lines, style
+from analysis.figures import bars, heatmap, labels, lines, style
 from analysis.figures.panels import CONTROL, select, with_controls
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of, ranked
@@ -168,32 +169,40 @@ def test_gpus_stand_side_by_side_with_one_axis_and_a_title_each(tables):
     assert low == 0
 
 
-def test_the_hero_shows_the_m_with_the_most_of_its_kernels_on_both_gpus(tables):
-    wrong = synthetic.row(variant="peer_quack", N=512, status="incorrect")
+def test_the_hero_has_the_largest_shapes_of_the_peers_and_names_each_fastest_kernel(tables):
+    """Kernels that lose have their bars, and those that failed none, on each GPU."""
+    shares = {"torch_softmax": 0.4, "peer_quack": 0.99, "frontier": 0.9}
     rows = [
-        synthetic.row(variant=name, N=n, gpu=gpu)
-        for name in lines.HERO["variant"]
-        for n in (256, 1024)
+        synthetic.with_speedup(share / 0.4, variant=name, M=m, gpu=gpu, gpu_name=gpu, of_copy=share)
+        for name, share in shares.items()
+        for m in range(1, bars.MOST_SHAPES + 3)
         for gpu in ("h200", "h100")
     ]
-    rows += [synthetic.row(variant="frontier", M=8, N=n) for n in range(1, 9)]
-    # all kernels, but most of them at one size
-    rows += [
-        synthetic.row(variant=name, M=4096, N=n, gpu=gpu)
-        for name in lines.HERO["variant"]
-        for n in (range(128, 1280, 128) if name == "torch_softmax" else (128,))
-        for gpu in ("h200", "h100")
+    rows += [synthetic.row(variant="peer_liger", M=9, status="incorrect"), beside_torch(M=9)]
+    elsewhere = ranked([synthetic.row(variant="frontier", M=4096)], sweep="mine")
+    measured = pd.concat([ranked(rows, sweep="peers"), elsewhere], ignore_index=True)
+    figure = bars.draw_hero(select(measured, tables))
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        "h100, float32",
+        "h200, float32",
     ]
-    figure = lines.draw_hero(select(ranked([*rows, wrong]), tables))
-    assert [names(axes) for axes in figure.axes] == [{*lines.HERO["variant"], "copy"}] * 2
-    assert all(fact in texts(figure) for fact in ("M = 1024", "1 incorrect"))
-    assert "of a copy's speed" in title(figure)
+    for axes in figure.axes:
+        shapes = [label.get_text() for label in axes.get_yticklabels()]
+        assert shapes == [f"{m}{style.TIMES}1024" for m in range(10, 2, -1)]
+        assert [text.get_text() for text in axes.texts] == ["99 %"] * bars.MOST_SHAPES
+    legend = figure.axes[-1].get_legend().get_texts()
+    assert [text.get_text() for text in legend] == ["torch", "QuACK", "frontier"]
+    assert "1 incorrect" in texts(figure)
+    assert title(figure) == (
+        "Softmax: QuACK is fastest of these or within 1 % at 16 of 16 shapes; torch reaches 40 % "
+        "of a copy's speed (median)"
+    )
 
 
-def test_no_line_of_the_hero_crosses_an_n_that_its_kernel_was_not_timed_at(tables):
+def test_no_line_crosses_an_n_that_its_kernel_was_not_timed_at(chosen):
     sizes = {"frontier": (256, 512, 1024, 2048), "peer_quack": (256, 1024, 2048)}
     rows = [synthetic.row(variant=name, N=n) for name, every in sizes.items() for n in every]
-    (axes,) = lines.draw_hero(select(ranked(rows), tables)).axes
+    (axes,) = lines.draw_over_n(chosen(rows), RATE).axes
     ((first, gap, *joined),) = curves(axes, "peer_quack")
     assert (first[0], [n for n, _ in joined]) == (256, [1024, 2048])
     assert all(map(math.isnan, gap))
@@ -245,7 +254,7 @@ def test_published_stands_beside_measured_with_the_ratios_of_both(tables):
 
 def test_rows_without_a_time_are_said(chosen):
     failed = chosen([synthetic.row(variant=name, status="crash") for name in synthetic.VARIANTS])
-    figures = [lines.draw_over_n(failed, TIME), lines.draw_gain(failed), lines.draw_hero(failed)]
+    figures = [lines.draw_over_n(failed, TIME), lines.draw_gain(failed), bars.draw_hero(failed)]
     assert all("no timed rows" in title(figure) and not figure.axes for figure in figures)
     figure = heatmap.draw_speedup(failed)
     assert (title(figure), sorted(names(figure.axes[0]))) == ("No kernel has a time", ["crash"])

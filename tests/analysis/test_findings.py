@@ -66,26 +66,17 @@ def test_the_gain_in_time_may_be_a_loss():
     assert findings.gain(saved, "a") == expected
 
 
-@pytest.mark.parametrize(
-    ("shares", "sentence"),
-    [
-        (
-            {"torch_softmax": (0.8, 0.41), "a": (0.9, 0.959), "b": (0.99,)},
-            "b keeps at least 99 % of a copy's speed; torch falls to 41 %",
-        ),
-        (
-            {"torch_softmax": (0.8, 0.7, 0.9), "a": (0.9, 0.6), "b": (0.99,)},  # b is at one of 3
-            "torch keeps at least 70 % of a copy's speed",
-        ),
-    ],
-)
-def test_the_share_of_a_copy(shares, sentence):
-    rows = [
-        synthetic.row(variant=name, N=n, of_copy=share)
-        for name, by_size in shares.items()
-        for n, share in zip((256, 512, 1024), by_size, strict=False)
-    ]
-    assert findings.reach(ranked(rows)) == f"At M = 1024, {sentence}"
+def test_the_first_and_the_last_kernel_are_named_where_each_gpu_has_the_same():
+    times = {"torch_softmax": (3.0, 4.0), "a": (1.0, 2.0), "b": (2.0, 3.0), "c": (0.5,)}
+    rows = ranked(
+        synthetic.row(variant=name, gpu=gpu, time_us=us)
+        for name, by_gpu in times.items()
+        for gpu, us in zip(("h200", "h100"), by_gpu, strict=False)
+    )
+    expected = "Of 3 kernels, a is the fastest and torch the slowest at N = 1,024 on each GPU"
+    assert findings.same_order(rows) == expected
+    other = rows.assign(time_us=rows["time_us"].mask(rows["gpu"] == "h100", 1 / rows["time_us"]))
+    assert findings.same_order(other) == ""
 
 
 def test_the_share_of_sizes_near_the_fastest():
@@ -93,7 +84,7 @@ def test_the_share_of_sizes_near_the_fastest():
     behind = {"a": [1.5, 1.5, 1, math.inf], "torch_softmax": [1.04, 1, 1, 1]}
     behind["b"] = [math.nan] * 3 + [1.0]
     expected = "torch is within 5 % of the fastest at 100 % of 4 shapes; "
-    expected += "a, which runs at 3 of them, at 25 %"
+    expected += "at the 3 that a runs, at 100 %, a at 33 %"
     assert findings.profile(pd.DataFrame(behind), 0.05, ["torch_softmax"]) == expected
 
 
