@@ -1,10 +1,12 @@
-"""Print the tables of docs/explanation/why_kernels_differ.md, and draw its figures.
+"""Print the tables and the code of docs/explanation/why_kernels_differ.md, and draw its figures.
 
-All are computed from rows of one GPU, in float32. `python -m tools.why moved` prints one table, and
-`python -m tools.figures copy` draws the figures.
+The numbers are computed from rows of one GPU, in float32. `python -m tools.why moved` prints one
+table, and `python -m tools.figures copy` draws the figures.
 """
 
 import functools
+import math
+import textwrap
 
 import pandas as pd
 import seaborn as sns
@@ -16,11 +18,13 @@ from analysis import eligibility, frame, merge, palette
 from analysis.figures import labels, style
 from analysis.markdown import number, percent, span, table
 from measure import ROOT
+from tools import results
 from tools.inserts import print_block
 
 RECORDED = ROOT / "data/recorded/h200"  # the GPU of all figures
 ITEMSIZE, MIB = 4, 2**20
-L2_BYTES, MULTIPROCESSORS = 50 * MIB, 132  # An H200 SXM, by its data sheet.
+# An H200 SXM: what its driver says of L2 (no longer call has a `warm_us`), and its data sheet.
+L2_BYTES, MULTIPROCESSORS = 60 * MIB, 132
 TILES = {"triton_tiled": 2**14, "triton_online": 2**12}  # elements, as their files say
 LONGEST = 131072  # columns of the articles' longest rows
 # Matrices that a kernel reads and writes by its design, as its own file says.
@@ -37,10 +41,12 @@ MATRICES_MOVED = {
 }
 # The longest row of each kernel of torch 2.11 in float32, by ATen's SoftMax.cu: 1024 threads keep
 # up to nine elements each in registers; then a row and 32 sums fit in 48 KiB of shared memory.
-TORCH_KERNELS = {2048: "one warp", 9216: "one block: registers", 12252: "shared memory"}
+TORCH_KERNELS = {2048: "one warp", 6144: "one block: registers", 9216: "7th element per thread"}
+TORCH_KERNELS[12252] = "shared memory"
 BEYOND = "reads\nthree\ntimes"  # torch's kernel of longer rows
-POWERS_OF_TWO = {2**i: f"{2**i}" for i in range(9, 14)}
+POWERS_OF_TWO = {2**i: f"{2**i}" for i in range(10, 14)}
 COPY, COLUMNS = "% of a copy's speed", "N (columns)"
+POINT_S = 1.0  # Seconds of a point beside its `wall_s`, as in tests/docs/test_numbers.py
 COUNTED = ["gpu", "M", "N", "mb", "dram_read_mb", "times"]
 
 
@@ -93,18 +99,21 @@ def cache_trick(rows: pd.DataFrame, name: str) -> pd.DataFrame:
 def bytes_moved() -> Figure:
     """Times at rows of 131072 elements, beside the bytes that each kernel moves by its design."""
     rows = longest_rows()
-    colours = {name: look.colour for name, look in palette.styles(rows.index).items()}
     figure, axes = plt.subplots()
-    sns.barplot(rows, x="copies", y="variant", hue="variant", palette=colours, saturation=1)
-    ticks = {"marker": "|", "color": style.INK, "label": "bytes moved by design, in copies"}
-    axes.scatter(rows["moved"], rows.index, s=420, linewidth=1.2, **ticks)
-    axes.legend(loc="center right", frameon=False, fontsize=style.TEXT, markerscale=0.7)
-    axes.set(xlabel="time / time of a copy", ylabel="")
-    spilling = number(rows["copies"]["triton_fused"], 2)
+    sns.barplot(rows, x="copies", y="variant", color=style.PALE, saturation=1)
+    for name, end in rows[["copies", "moved"]].max(axis=1).items():
+        spilling = " + spill" if name == "triton_fused" else ""
+        text = number(rows["copies"][name], 3) + spilling
+        axes.text(end + 0.16, name, text, color=style.INK, va="center_baseline")
+    ticks = {"s": 60, "color": style.INK, "edgecolor": "white", "linewidth": 0.8, "zorder": 3}
+    axes.scatter(rows["moved"], rows.index, marker="D", **ticks)
+    axes.set(xlabel="copies", ylabel="", xlim=(0, 1.12 * rows["copies"].max()))
+    longest = number(rows["copies"]["triton_fused"], 2)
     title = (
-        f"Time follows the bytes moved; triton_fused spills and takes as long as {spilling} copies"
+        f"Time follows the bytes moved; triton_fused spills and takes as long as {longest} copies"
     )
-    return finished(figure, title, f"1024x{LONGEST}", left=1.75)
+    about = "Bar: time / time of a copy; diamond: bytes moved by design / bytes of a copy"
+    return finished(figure, title, f"1024x{LONGEST}", left=1.75, about=about)
 
 
 def spills() -> Figure:
@@ -178,8 +187,8 @@ def l2() -> Figure:
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set(xlabel="rows in flight, input and output (MiB)")
     axes.set(ylabel="time without / with the trick", ylim=(0.9, 1.25))
-    less = percent(1 - 1 / gains["gain"].max())
-    title = f"Once the rows in flight exceed L2, walking backwards takes up to {less} less time"
+    most = f"{gains['gain'].max():.2f}{style.TIMES}"
+    title = f"Once the rows in flight exceed L2, walking backwards is up to {most} as fast"
     about = "The trick is to walk backwards over the tiles of a row; dotted: a row is one tile"
     return finished(figure, title, "M = 1024", [*TILES], about=about)
 
@@ -195,11 +204,19 @@ def launch() -> Figure:
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set(xlabel=COLUMNS, ylabel="µs per call")
-    torch = line(rows, names[0])
-    waits = torch.index[torch["host_us"] > torch["time_us"]].max()
-    title = f"Up to N = {waits} eager calls are host-bound, even torch's"
+    rows["eager_us"] = rows[["host_us", "time_us"]].max(axis=1)
+    torch, ours = (line(rows, name) for name in names)
+    bound = torch.index[torch["host_us"] > torch["time_us"]].max()
+    slower = ours.index[ours["eager_us"] > torch["eager_us"]].max()
+    for name, n in zip(names, (bound, slower), strict=True):  # between two measured N
+        axes.axvline(n * 2**0.5, color=palette.styles(names)[name].colour, ls="--", linewidth=0.8)
+    title = (
+        f"torch's eager calls are host-bound up to N = {bound}; "
+        f"frontier's are slower than torch's up to {slower}"
+    )
     shown = [f"{name}, {clock}" for clock in ("GPU", "host (median)") for name in names]
-    return finished(figure, title, "M = 1024", shown)
+    about = "Dashed: the ends of these two ranges of N"
+    return finished(figure, title, "M = 1024", shown, about=about)
 
 
 def draw_lines(
@@ -325,12 +342,37 @@ def short_rows() -> str:
     return table(["kernel", "warps of a block at N = 256", *map(str, shares.columns)], lines)
 
 
+def reproduce() -> str:
+    """Return what each sweep of the articles takes here, and a number that its report has."""
+    checked, lines = results.checked_claims(results.recorded()), []
+    said = checked["why"].str.extract(r"(measured .*?, published [^;]*)")[0]
+    checked = checked.assign(numbers=said).dropna(subset="numbers").drop_duplicates("sweep")
+    for claim in checked.query("gpu == @RECORDED.name").itertuples():
+        rows = pd.read_csv(RECORDED / f"{claim.sweep}.csv").query("replicate == 1")
+        minutes = math.ceil((rows["wall_s"] + POINT_S).sum() / 60)
+        command = f'`make run ARGS="--configfile sweeps/{claim.sweep}.yaml"`'
+        lines.append([command, len(rows), minutes, claim.claim, claim.quantity, claim.numbers])
+    heads = ["command", "points", "minutes on an H200", "a claim", "judged by", "in float32"]
+    return table(heads, lines)
+
+
+def excerpt(kernel: str, first: str, last: str) -> str:
+    """Return the lines of a kernel from the one with `first` to that with `last`, as a block."""
+    lines = (ROOT / f"kernels/published/{kernel}.py").read_text(encoding="utf-8").splitlines()
+    begin, end = (next(i for i, text in enumerate(lines) if part in text) for part in (first, last))
+    code = textwrap.dedent("\n".join(lines[begin : end + 1]))
+    return f"```python\n{code}\n```"
+
+
 TABLES = {
+    "one_pass": lambda: excerpt("triton_row", "cols = tl.arange", "tl.store"),
+    "online": lambda: excerpt("triton_online", "lane_max = tl.full", "row_sum ="),
     "moved": moved,
     "counted": counted,
     "trick": trick,
     "residency": residency,
     "short_rows": short_rows,
+    "reproduce": reproduce,
 }
 
 if __name__ == "__main__":

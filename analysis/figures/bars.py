@@ -34,8 +34,8 @@ def draw_hero(selection: Selection) -> Figure:
         return style.nothing(selection, "Share of a copy's speed")
     groups = timed.groupby([*SIZE, "variant"])
     points = groups.first().assign(**groups[["of_copy", "speedup"]].median()).reset_index()
-    order = points.sort_values("elements").groupby(["gpu", "dtype"])["elements"]
-    points = points[order.rank("dense", ascending=False).sort_index() <= MOST_SHAPES]
+    sizes = points.groupby(["gpu", "dtype"])["elements"]
+    points = points[sizes.rank("dense", ascending=False) <= MOST_SHAPES]
     points = points.sort_values(["elements", "N"], ascending=False)
     points["shape"] = points["M"].astype(str) + style.TIMES + points["N"].astype(str)
     kernels = [name for name in KERNELS if (points["variant"] == name).any()]

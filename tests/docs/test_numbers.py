@@ -33,8 +33,11 @@ def coverage(blocks: int) -> float:
 
 
 (FIRST_CLAIM,) = (c for c in CLAIMS if c.id == "S0-a" and "reduction" in c.quantity)
+# Versions of other libraries, in the docstrings of the functions that patch them.
+VERSIONS = re.findall(r"\((?:verl )?(0\.\d+)\)", (ROOT / "kernels/integrate.py").read_text("utf-8"))
 # Page -> numbers that no row has, each with what it is.
 STATED = {
+    "docs/howto/logits.md": {version: float(version) for version in VERSIONS},
     "docs/explanation/method.md": {
         "1.5": graph.MIN_REPLAY_US / 1000,
         "0.5": 100 * sampling.SETTLED,
@@ -58,7 +61,7 @@ def test_a_measured_number_is_printed_by_its_command_or_checked_here(page):
     assert all(float(number) == value for number, value in stated.items())
 
 
-def test_readme_has_the_points_and_the_minutes_of_the_default_sweep():
+def test_pages_have_the_points_and_the_minutes_of_the_default_sweep_and_of_the_peers():
     config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
     gpu, on_cpu = (
         [p for p in points.expand(config, name) if kernels.family(p.variant) != "contributed"]
@@ -68,10 +71,15 @@ def test_readme_has_the_points_and_the_minutes_of_the_default_sweep():
     rows = pd.read_csv(ROOT / "data/recorded/h200/online_softmax.csv").query("replicate == 1")
     walls = rows.set_index(["dtype", "M", "N", "variant"])["wall_s"]
     seconds = sum(walls[p.dtype, p.M, p.N, p.variant] + JOB_S for p in gpu)
-    text = f"{len(gpu)} points, {math.ceil(seconds / 60)} minutes on an H200; "
-    assert f"{text}{cpu} points on two CPU cores" in (ROOT / "README.md").read_text(
-        encoding="utf-8"
+    text = f"{len(gpu)} points, {math.ceil(seconds / 60)} minutes on an H200"
+    readme, howto = (
+        (ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/howto/measure.md")
     )
+    assert f"{text}; {cpu} points on two CPU cores" in readme
+    rivals = pd.read_csv(ROOT / "data/recorded/h200/peers.csv").query("replicate == 1")
+    minutes = math.ceil((rivals["wall_s"] + JOB_S).sum() / 60)
+    assert text in howto
+    assert f"{len(rivals)} points, {minutes} minutes on an H200" in howto
 
 
 PAGES = [
