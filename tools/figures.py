@@ -15,15 +15,18 @@ from tools.inserts import print_block
 DRAWN, SHOWN = ROOT / "results/recorded/figures", ROOT / "docs/figures"
 # Figure -> what it shows.
 SHOWN_FIGURES = {
-    "all/hero": "The share of a copy's speed: torch, `frontier` and its rivals.",
+    "all/hero": "Torch, `frontier` and its rivals, at shapes of real models among others.",
     "all/softmax_grid": (
         "The usual winner at sizes of similar M and N, and its lead over the next kernel."
     ),
     "h200/random_profile": (
-        "The share of random shapes at which each kernel is within a given slowdown of the fastest."
+        "The share of random shapes at which each kernel is within a given slowdown of the "
+        "fastest: of all, and of those that the runner-up runs."
     ),
     "h200/random_logits_profile": "The same for log-probabilities of tokens.",
-    "all/float32_online_softmax_throughput": "The sizes of an article, here and on its A100.",
+    "all/float32_online_softmax_throughput": (
+        "The sizes of an article, here and on its A100, as shares of a peak."
+    ),
     "all/float32_online_softmax_gain": "What kernels gain over torch there, as a ratio and in µs.",
     "h200/float32_online_softmax_speedup": (
         "Every kernel of that sweep at those sizes; QuACK and Liger are in others."

@@ -15,6 +15,7 @@ LOSS = (
     0.8  # share of its best throughput that torch keeps at least, if it loses nothing to speak of
 )
 TORCH = "torch"
+FEWEST = 3  # kernels of an order
 NO_RACE = "No two kernels were timed at one size"
 NAMES = {"cuda_oneflow": "OneFlow", "cuda_fastertransformer": "FasterTransformer"}
 NAMES |= {"peer_liger": "Liger", "peer_quack": "QuACK", "peer_tileops": "TileOPs"}
@@ -57,21 +58,21 @@ def torch_loss(rows: pd.DataFrame) -> str:
 
 
 def same_order(rows: pd.DataFrame) -> str:
-    """Say which kernel is first and which last on every GPU at the longest common N; "" if none is.
+    """Say which kernel is first and which last on every GPU; "" if it is not the same everywhere.
 
-    Only kernels count that were timed on each GPU at this N.
+    That is at the longest N at which each GPU has times of the same FEWEST kernels.
     """
     times = _named(rows).pivot_table("time_us", ["N", "variant"], "gpu", aggfunc="median").dropna()
+    times = times[times.groupby("N").transform("size") >= FEWEST]
     if times.empty:
         return ""
     n = times.index.get_level_values("N").max()
-    times = times.loc[n]
-    firsts, lasts = set(times.idxmin()), set(times.idxmax())
-    if len(firsts | lasts) != 2 or len(firsts) > 1:
+    firsts, lasts = (set(ends) for ends in (times.loc[n].idxmin(), times.loc[n].idxmax()))
+    if len(firsts) > 1 or len(lasts) > 1:
         return ""
     return (
-        f"Of {len(times)} kernels, {firsts.pop()} is the fastest and {lasts.pop()} the slowest at "
-        f"N = {n:,} on each GPU"
+        f"Of {len(times.loc[n])} kernels, {firsts.pop()} is the fastest and {lasts.pop()} the "
+        f"slowest at N = {n:,} on each GPU"
     )
 
 
