@@ -54,7 +54,7 @@ def draw_hero(selection: Selection) -> Figure:
         axes.set_title(f"{titles[gpu]}, {dtype}", fontsize=TEXT)
         axes.tick_params(labelsize=TEXT - 0.5)
         axes.axvline(1, color="0.25", linestyle="--", linewidth=1, zorder=0.9)
-        axes.set(xlabel="", ylabel="", xlim=(0, 1.17), xticks=[0, 0.25, 0.5, 0.75, 1])
+        axes.set(xlabel="", ylabel="", xlim=(0, 1.2), xticks=[0, 0.25, 0.5, 0.75, 1])
         axes.xaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
         for best in panel.loc[panel.groupby("shape")["of_copy"].idxmax()].itertuples():
             step = 0.86 / len(kernels)
