@@ -10,7 +10,6 @@ from typing import NamedTuple
 import pandas as pd
 
 from analysis import ranking, stats
-from analysis.schema import CONTEST
 
 LEVELS = (1.05, 1.2, 1.5)  # leads from which a cell is one shade darker
 
@@ -40,14 +39,14 @@ class Cell(NamedTuple):
 def grids(sizes: pd.DataFrame) -> dict[tuple[str, str, str], pd.DataFrame]:
     """Return the cells by (GPU, operation, element type): a line for each M, a column for each N.
 
-    Lines and columns have the size from which they begin; "" is no size. `sizes`: lines of
-    `ranking.over_sweeps`.
+    Lines and columns have the size from which they begin; "" is no size. A cell of a GPU with
+    recorded and measured rows covers both. `sizes`: lines of `ranking.over_sweeps`.
     """
     tables = {}
-    for (_, *key), part in sizes.groupby(CONTEST, sort=False):
+    for key, part in sizes.groupby(["gpu", "op", "dtype"], sort=False):
         starts = [part[name].map(_power_of_four) for name in ("M", "N")]
         cells = pd.Series({start: _cell(own) for start, own in part.groupby(starts)})
-        tables[tuple(key)] = cells.unstack(fill_value="")
+        tables[key] = cells.unstack(fill_value="")
     return tables
 
 

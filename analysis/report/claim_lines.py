@@ -39,7 +39,8 @@ def articles(
     """Return each source with the claims that rows of `gpus` judge, and the others by name.
 
     `claims`: see `claims.read`. The measured value and the reason are those of the first GPU of
-    `gpus` with a verdict, in the element type of the claim's own table, or float32 without one.
+    `gpus` with a verdict, in the element type of the claim's own table, or float32 without one;
+    `others` has the verdicts in other types.
     """
     judged: dict[str, list[dict[str, str]]] = {}
     unjudged = []
@@ -51,9 +52,11 @@ def articles(
         if rows.empty:
             unjudged.append(f"{claim} ({quantity})")
             continue
-        dtypes = set(part.loc[is_table, "dtype"].dropna()) or {"float32"}
+        dtypes = set(distinct(part.loc[is_table, "dtype"])) or {"float32"}
         rows = rows.assign(place=rows["gpu"].map(gpus.index), other=~rows["dtype"].isin(dtypes))
-        first = rows.sort_values(["place", "other"], kind="stable").iloc[0]
+        rows = rows.sort_values(["place", "other"], kind="stable")
+        first = rows.iloc[0]
+        is_folded = rows["other"] != first["other"]
         measured = shown(quantity, first["value"]) or "no single number"
         measured = "at most " * quantity.startswith("upper bound") + measured
         why = NEXT_MARK.split(first["why"])[0]
@@ -64,7 +67,8 @@ def articles(
             "published": shown(quantity, first["published_value"]) or "in words",
             "measured": f"{measured} ({_unit(quantity)}{first['gpu']}, {first['dtype']})",
             "outcome": first["verdict"],
-            "verdict": _verdicts(rows),
+            "verdict": _verdicts(rows[~is_folded]),
+            "others": _verdicts(rows[is_folded]),
             "why": why[:1].upper() + why[1:],
             "explained": first["explained"],
         }

@@ -1,9 +1,10 @@
 """The grid of M and N: cells name who wins and by how much, or that nobody raced."""
 
+import pandas as pd
 import pytest
 
 from analysis import grid, ranking
-from tests.analysis.synthetic import ranked, with_speedups
+from tests.analysis.synthetic import frame_of, ranked, with_speedups
 
 
 def grid_of(rows):
@@ -46,6 +47,16 @@ def test_a_cell_has_the_sizes_up_to_the_next_power_of_four():
     only = grid_of(with_speedups(speeds, [1023, 1024, 2**21]))
     assert [*map(grid.label, only)] == ["256", "1K", "1M"]
     assert [*map(grid.label, only.index)] == ["1K"]
+
+
+def test_a_gpu_with_recorded_and_measured_rows_loses_neither():
+    frames = [
+        frame_of(with_speedups({"frontier": 2.0, "peer_quack": 1.0}, [n]), origin=origin)
+        for n, origin in ((256, "recorded"), (4096, "measured"))
+    ]
+    ranks = ranking.rank_variants(pd.concat(frames, ignore_index=True))
+    (only,) = grid.grids(ranking.over_sweeps(ranks)).values()
+    assert [*map(grid.label, only)] == ["256", "4K"]
 
 
 @pytest.mark.parametrize(("rival", "shade"), [(1.8, "lead1"), (1.2, "lead3")])

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from analysis import claims, frame
-from analysis.claims.reproduction import OPEN
+from analysis.claims.reproduction import OPEN, REPRODUCED
 from analysis.markdown import number, with_interval
 from analysis.report import trust, write
 from analysis.report.claim_lines import document
@@ -155,6 +155,20 @@ def test_claims_have_the_verdict_first_and_the_published_value_beside_it(written
     assert "published 1.96, measured 2.00" in line
 
 
+def test_a_claim_without_a_table_is_shown_in_float32_and_other_types_are_folded(written):
+    errors = {"triton_online": 1.5e-11, "torch_softmax": 4e-13}
+    rows = [
+        synthetic.row(N=32768, variant=variant, dtype=dtype, max_abs_error=error)
+        for variant, error in errors.items()
+        for dtype in ("bfloat16", "float32")
+    ]
+    _, text = written(frame_of(rows))
+    (line,) = [row for row in section(text, "Published claims").splitlines() if "S0-e" in row]
+    assert line.startswith(f"- **{REPRODUCED} on h200 float32**: S0-e")
+    assert "(h200, float32)" in line
+    assert f"Also {REPRODUCED} on h200 bfloat16." in line
+
+
 def test_a_row_that_is_wrong_on_special_values_ranks_with_a_mark(written):
     wrong = {"flags": "edge_cases", "message": "nan where a row is -inf"}
     rows = synthetic.sweep_rows([8192], ["torch_softmax", "triton_online"])
@@ -168,7 +182,7 @@ def test_a_row_that_is_wrong_on_special_values_ranks_with_a_mark(written):
 def test_faults_that_differ_in_numbers_have_one_line():
     faults = {64: "N = 64: a row needs 256 bytes", 128: "N = 128: a row needs 512 bytes"}
     rows = [synthetic.row(N=n, status="unsupported", message=text) for n, text in faults.items()]
-    on_trust = {line.title: line for line in trust.lines(frame_of(rows), UNRANKED)}
+    on_trust = {line.title: line for line in trust.controls(frame_of(rows), UNRANKED)}
     (line,) = on_trust["Failures"].table.to_numpy().tolist()
     assert line == ["unsupported", 2, "triton_online", "64 … 128", "a row needs 256 bytes"]
 
@@ -181,7 +195,7 @@ def test_flags_noise_and_accuracy_are_counted(written):
     said = section(text, "Trust")
     assert "95 % by less than 2.56 %" in said
     assert "looks different in 25.0 % of runs" in said
-    assert "1 (a short call: its launch takes longer than the kernel), 1 (the driver" in said
+    assert "1 (launch-bound: the launch takes longer than the kernel), 1 (the driver" in said
     assert "varies by 0.50 % between processes" in said
     accuracy = read_csv(folder / "report" / "accuracy.csv")
     (row,) = [row for row in accuracy if row["variant"] == "triton_row"]
