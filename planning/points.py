@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence, Sized
 from decimal import Decimal
 from pathlib import Path
 
+import yaml
+
 import kernels
 import operations
 from measure.device import gpus
@@ -241,18 +243,23 @@ def threads(point: Point) -> int:
 def reproduce_command(
     configfiles: Iterable[Path], overrides: Mapping[str, object], project: Path
 ) -> str:
-    """Return the commands that repeat this sweep, with paths relative to the working directory.
+    """Return the command that repeats this sweep, with paths relative to the working directory.
 
     `project`: the folder of the Snakefile.
     """
     files = [os.path.relpath(path) for path in configfiles]
-    values = [f"{key}={value}" for key, value in overrides.items()]
-    words = ["--configfile", *files] if files else []
-    words += ["--config", *values] if values else []
     where = os.path.relpath(project / "Snakefile")
-    elsewhere = ["--snakefile", where] if where != "Snakefile" else []
-    call = shlex.join(["snakemake", *elsewhere, "--cores", "all", *words])
-    if elsewhere:
-        return call
-    by_make = shlex.join(["make", "run", *([f"ARGS={shlex.join(words)}"] if words else [])])
-    return f"{by_make}\n# or, where Snakemake is installed:\n{call}"
+    if (where, files, overrides) == ("Snakefile", ["sweeps/recorded.yaml"], {}):
+        return "make report"
+    values = [f"{key}={_as_yaml(value)}" for key, value in overrides.items()]
+    words = ["--snakefile", where] if where != "Snakefile" else []
+    words += ["--cores", "all"]
+    words += ["--configfile", *files] if files else []
+    words += ["--config", *values] if values else []
+    return shlex.join(["snakemake", *words])
+
+
+def _as_yaml(value: object) -> str:
+    """Return a value of `--config` on one line, as a person writes it: `[h200, cpu]`."""
+    text = yaml.safe_dump(value, default_flow_style=True, width=float("inf"))
+    return text.removesuffix("...\n").strip()
