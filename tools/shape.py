@@ -8,6 +8,7 @@ The exit code is 0, 1 if your kernel is wrong or fails, 2 for bad input, and 130
 """
 
 import argparse
+import importlib.util
 import os
 import signal
 import subprocess
@@ -94,6 +95,8 @@ def answered(asked: Point, has_kernel: bool) -> int:
     `has_kernel`: the ranking ends with a sentence on the kernel of `asked`. Raises ConfigError,
     WorkflowError if this machine cannot measure, and InputError for a broken row.
     """
+    if importlib.util.find_spec("torch") is None:
+        raise validate.ConfigError("torch is not installed in .venv: run `make run`")
     machine.require_tools({asked.gpu})
     planned = plan(asked)
     unmeasured = measure_all(planned)
@@ -102,12 +105,12 @@ def answered(asked: Point, has_kernel: bool) -> int:
     print(f"{asked.op}, {asked.dtype}, {asked.M} x {asked.N}, on {asked.gpu}\n")
     if asked.is_cpu:
         print(shape_ranking.checked(table, unmeasured))
-        few = f"{planned[0].M} of {asked.M} rows"
+        few = f"{0 if table.empty else planned[0].M} of {asked.M} rows"
         print(f"\nNo GPU found: kernels were checked on {few}, and nothing was timed on a GPU.")
     else:
         print(shape_ranking.report(table, unmeasured))
     if not has_kernel:
-        return 0
+        return int(table.empty)
     print(f"\n{shape_ranking.verdict(table, asked.variant, unmeasured)}")
     return int(shape_ranking.fails(table, asked.variant))
 

@@ -69,6 +69,17 @@ def test_without_a_gpu_kernels_are_checked_and_no_time_is_printed(capsys):
     assert [row.stat().st_mtime_ns for row in rows] == before  # nothing is measured again
 
 
+def test_without_torch_one_line_says_so_and_a_check_without_a_row_counts_none(monkeypatch, capsys):
+    monkeypatch.setattr(shape, "measure", lambda point, row: "no row")
+    assert shape.main(["--M=4", "--N=8"]) == 1
+    assert "kernels were checked on 0 of 4 rows" in capsys.readouterr().out
+    monkeypatch.setattr(shape.importlib.util, "find_spec", lambda name: None)
+    assert shape.main(["--M=4", "--N=8"]) == 2
+    said = capsys.readouterr()
+    assert said.err == "error: torch is not installed in .venv: run `make run`\n"
+    assert said.out == ""
+
+
 def test_a_kernel_of_the_project_is_given_by_its_name_or_its_file(monkeypatch):
     monkeypatch.chdir(ROOT)
     file = "kernels/published/triton_row.py"
