@@ -63,7 +63,7 @@ FLAGS = {
     "faster_than_roofline": Flag(
         "more than 2 % faster than its roofline beyond L2: an error of measurement", False, "¶"
     ),
-    "launch_bound": Flag("a short call: its launch takes longer than the kernel", True, ""),
+    "launch_bound": Flag("launch-bound: the launch takes longer than the kernel", True, ""),
     "noisy": Flag("noisy: the 95 % interval of the speed-up is wider than 10 %", True, "≈"),
     "not_cold": Flag("part of the input was still in the cache", True, "°"),
     "overlaps_calls": Flag("consecutive calls overlap: a throughput, not a latency", False, "¶"),

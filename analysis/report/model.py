@@ -40,36 +40,36 @@ def build(
     collected. `named`: the shapes with a name.
     """
     ranks = ranking.rank_variants(measurements)
-    measured = ranks["origin"] == "measured"
-    run = ranks[measured] if measured.any() else ranks
-    races = ranks[ranks["gpu"] != CPU]
-    own = races[races["gpu"].isin(run["gpu"])]
-    shown = own if len(own) else races
-    rows = measurements[measurements["gpu"].isin(run["gpu"])]
+    is_measured = ranks["origin"] == "measured"
+    run_ranks = ranks[is_measured] if is_measured.any() else ranks
+    gpu_ranks = ranks[ranks["gpu"] != CPU]
+    run_gpu_ranks = gpu_ranks[gpu_ranks["gpu"].isin(run_ranks["gpu"])]
+    answered_ranks = run_gpu_ranks if len(run_gpu_ranks) else gpu_ranks
+    run_rows = measurements[measurements["gpu"].isin(run_ranks["gpu"])]
     sizes = ranking.over_sweeps(ranks)
-    names = dict(zip(ranks["gpu"], ranks["gpu_name"], strict=True))
-    of_run = distinct(shown["gpu"])
-    gpus = list(dict.fromkeys([*of_run, *distinct(races["gpu"])]))
-    articles, unjudged = claim_lines.articles(claims, of_run, published)
-    ops = distinct((run if measured.any() else shown)["op"])
+    gpu_names = dict(zip(ranks["gpu"], ranks["gpu_name"], strict=True))
+    answered_gpus = distinct(answered_ranks["gpu"])
+    gpus = list(dict.fromkeys([*answered_gpus, *distinct(gpu_ranks["gpu"])]))
+    articles, unjudged = claim_lines.articles(claims, answered_gpus, published)
+    ops = distinct((run_ranks if is_measured.any() else answered_ranks)["op"])
     return {
         "title": f"Which {ops[0] if len(ops) == 1 else 'kernel'} is fastest for your shape?",
         "gpus": [gpu_line(*key, part) for key, part in ranks.groupby(["origin", "gpu"])],
-        "notes": notes(run, races),
-        "cautions": [*trust.biased(rows), *legend(shown["flags"])],
-        "answers": answers(shown, sizes),
+        "notes": notes(run_ranks, gpu_ranks),
+        "cautions": [*trust.biased(run_rows), *legend(answered_ranks["flags"])],
+        "answers": answers(answered_ranks, sizes),
         "reading": READING,
         "grids": grid.grids(sizes[sizes["gpu"] != CPU]),
         "named": named,
-        "workloads": workloads.lines(named, sizes, gpus),
+        "workloads": workloads.shapes_by_op(named, sizes, gpus),
         "articles": articles,
         "unjudged": unjudged,
         "sources": [f"{s.id}: {s.cite()}" for s in published.sources.values()],
-        "trust": trust.lines(rows, unranked),
-        "environment": environment(rows),
+        "trust": trust.controls(run_rows, unranked),
+        "environment": environment(run_rows),
         "ranks": ranks,
         "sizes": sizes,
-        "gpu_names": {gpu: names[gpu] for gpu in gpus} | names,
+        "gpu_names": {gpu: gpu_names[gpu] for gpu in gpus} | gpu_names,
     }
 
 

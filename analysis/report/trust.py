@@ -23,8 +23,8 @@ EXCLUDED = {
 ERRORS = ["max_abs_error", "max_rel_error", "max_row_sum_error"]
 
 
-class Line(NamedTuple):
-    """One line on trust, and the table behind it, which is written to `file`."""
+class Control(NamedTuple):
+    """What one control says of the rows, and its table, which is written to `file`."""
 
     title: str
     text: str
@@ -32,7 +32,7 @@ class Line(NamedTuple):
     file: str
 
 
-def lines(rows: pd.DataFrame, unranked: Collection[str]) -> list[Line]:
+def controls(rows: pd.DataFrame, unranked: Collection[str]) -> list[Control]:
     """Return how far to trust some measurements; `unranked`: the flags that exclude a row."""
     results = {
         ("Torch against itself", "aa.csv"): _a_a(rows),
@@ -44,7 +44,7 @@ def lines(rows: pd.DataFrame, unranked: Collection[str]) -> list[Line]:
         ("Older code", "stale.csv"): _stale(rows[rows["stale"] == "true"]),
     }
     return [
-        Line(title, text, table.map(lambda x: f"{x:.3g}" if isinstance(x, float) else x), file)
+        Control(title, text, table.map(lambda x: f"{x:.3g}" if isinstance(x, float) else x), file)
         for (title, file), (text, table) in results.items()
         if text
     ]
@@ -92,7 +92,7 @@ def _between(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 
 def _cold(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     text = (
-        "Calls are meant to find nothing in L2. As a check, we measured how much of its input a "
+        "Every call should start with a cold L2. As a check, we measured how much of its input a "
         f"call still finds there: {percent(rows['found_in_l2'].median(), 1)} in the median, and "
         f"{percent(rows['found_in_l2'].max(), 1)} at most."
     )
@@ -106,15 +106,12 @@ def _flags(rows: pd.DataFrame, unranked: Collection[str]) -> tuple[str, pd.DataF
     counts = flagged["flag"].value_counts()
     by_rows = {reason: int((rows["unranked_by"] == reason).sum()) for reason in EXCLUDED}
     excluded = int((rows["unranked_by"] != "").sum()) - sum(by_rows.values())
-    text = (
-        "Rows that deserve a second look: "
-        + (", ".join(f"{n} ({schema.FLAGS[flag].meaning})" for flag, n in counts.items()) or "none")
-        + ". "
-    )
+    words = {flag: f"{n} ({schema.FLAGS[flag].meaning})" for flag, n in counts.items()}
+    excluding = [words.pop(flag) for flag in unranked if flag in words]
+    text = f"Rows that deserve a second look: {', '.join(words.values()) or 'none'}."
     if unranked:
-        by_flag = [f"{int(counts.get(flag, 0))} {flag}" for flag in unranked if flag in counts]
-        text += f"{md.counted(excluded, 'row')} left out of the ranking"
-        text += f" ({', '.join(by_flag)})." if by_flag else "."
+        text += f" {md.counted(excluded, 'row')} left out of the ranking"
+        text += f": {', '.join(excluding)}." if excluding else "."
     for reason, count in by_rows.items():
         text += f" {md.counted(count, 'row')}: {EXCLUDED[reason]}." if count else ""
     table = flagged.groupby(["flag", "gpu", "op", "dtype"]).size().rename("rows").reset_index()

@@ -9,7 +9,7 @@ from analysis import markdown as md
 from analysis import ranking
 
 
-class Line(NamedTuple):
+class NamedShape(NamedTuple):
     """A named size, and its answers by GPU and element type: "" if nothing was timed."""
 
     name: str
@@ -23,23 +23,25 @@ class Line(NamedTuple):
         return sum(bool(text) for texts in self.answers.values() for text in texts.values())
 
 
-def lines(named: Iterable[Iterable], sizes: pd.DataFrame, gpus: list[str]) -> dict[str, list[Line]]:
+def shapes_by_op(
+    named: Iterable[Iterable], sizes: pd.DataFrame, gpus: list[str]
+) -> dict[str, list[NamedShape]]:
     """Return the named shapes by operation, those with the most answers first.
 
     `named`: (name, op, dtype, M, N), as `planning.single_shape.workloads` lists them. `sizes`:
     lines of `ranking.over_sweeps`.
     """
     firsts = ranking.winners(sizes).set_index(["gpu", "op", "dtype", "M", "N"]).to_dict("index")
-    by_op: dict[str, dict[tuple, Line]] = {}
+    by_op: dict[str, dict[tuple, NamedShape]] = {}
     for name, op, dtype, m, n in named:
-        line = Line(name, m, n, {gpu: {} for gpu in gpus})
-        line = by_op.setdefault(op, {}).setdefault(line[:3], line)
+        shape = NamedShape(name, m, n, {gpu: {} for gpu in gpus})
+        shape = by_op.setdefault(op, {}).setdefault(shape[:3], shape)
         for gpu in gpus:
             first = firsts.get((gpu, op, dtype, m, n))
-            line.answers[gpu][dtype] = _answer(first) if first else ""
-    parts = {op: [*lines_of_op.values()] for op, lines_of_op in by_op.items()}
-    ops = sorted(parts, key=lambda op: -sum(line.measured for line in parts[op]))
-    return {op: parts[op] for op in ops}
+            shape.answers[gpu][dtype] = _answer(first) if first else ""
+    shapes = {op: [*shapes_of_op.values()] for op, shapes_of_op in by_op.items()}
+    ops = sorted(shapes, key=lambda op: -sum(shape.measured for shape in shapes[op]))
+    return {op: shapes[op] for op in ops}
 
 
 def _answer(first: Mapping) -> str:

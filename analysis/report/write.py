@@ -51,7 +51,7 @@ def write(
     content = model.build(measurements, claims, published, unranked, list(workloads))
     kept = set(zip(measurements["gpu"], measurements["sweep"], strict=True))
     content["cautions"] += merge.left_out([path.with_suffix(".csv") for path in recorded], kept)
-    tables = {line.file: line.table for line in content["trust"]}
+    tables = {control.file: control.table for control in content["trust"]}
     tables["profile.csv"] = profile(content["ranks"])
     for name, table in tables.items():
         frame.write(folder / "report" / name, table)

@@ -35,7 +35,9 @@ def test_nothing_may_be_loaded_and_only_own_scripts_run(tmp_path):
     assert all(link in sources for link in articles)
     assert sections
     assert documents
-    assert all(re.fullmatch(r"(\.\./)+[\w./]*(#[\w-]+)?", link) for link in documents), documents
+    assert all(re.fullmatch(r"((\.\./)+|report/)[\w./]*(#[\w-]+)?", link) for link in documents), (
+        documents
+    )
 
 
 def test_torch_is_drawn_as_the_control_of_rows_and_is_no_row(tmp_path):

@@ -18,10 +18,10 @@ from kernels.registry import source_scan
 from measure.device.gpus import CPU
 
 ABOUT = {
-    "frontier": "This project's kernel. Install it by “pip install .” in a clone; then “from "
-    "softmax_bench import softmax, log_softmax” calls it in place of torch's.",
-    "frontier_logits": "This project's kernels. Install them by “pip install .” in a clone; then "
-    "“from softmax_bench import token_log_probs, cross_entropy, logsumexp” calls them.",
+    "frontier": "This project's kernel. Install: `pip install .` in a clone; then `from "
+    "softmax_bench import softmax, log_softmax` calls it in place of torch's.",
+    "frontier_logits": "This project's kernels. Install: `pip install .` in a clone; then `from "
+    "softmax_bench import token_log_probs, cross_entropy, logsumexp` calls them.",
     "cuda_backward": "This project's kernel, which computes gradients of softmax_bench's softmax "
     "and log_softmax.",
 }

@@ -107,7 +107,7 @@ addEventListener("submit", (event) => event.preventDefault());
 document.documentElement.classList.add("js");
 for (const details of document.querySelectorAll("#best details")) details.open = false;
 if (innerWidth < 700)
-  for (const details of document.querySelectorAll("#models details")) details.open = false;
+  for (const details of document.querySelectorAll("#models details, #claims details")) details.open = false;
 if (CHOICES.gpu.length) {
   for (const [name, values] of Object.entries(CHOICES))
     question.elements[name].append(...values.map((value) =>
