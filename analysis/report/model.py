@@ -67,6 +67,7 @@ def build(
         "sources": [f"{s.id}: {s.cite()}" for s in published.sources.values()],
         "trust": trust.controls(run_rows, unranked),
         "environment": environment(run_rows),
+        "rows": measurements,
         "ranks": ranks,
         "sizes": sizes,
         "gpu_names": {gpu: gpu_names[gpu] for gpu in gpus} | gpu_names,

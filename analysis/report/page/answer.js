@@ -24,7 +24,8 @@ function outcome(size) {
   return (size.best.length > 1 ? "tie: " : "") + listed(size.best.map((name) => marked(name, [size])));
 }
 
-// The kernels that win at all sizes that raced, or at each; `why` there was no race at any.
+// The kernels that no size which raced them rules out, or else those that win at each; `why` there
+// was no race at any.
 function winner(near) {
   const raced = near.filter((size) => !size.no_winner);
   if (!raced.length) {
@@ -33,10 +34,13 @@ function winner(near) {
     return { text, names: [near[0].variant], why };
   }
   const all = (names, joint) => listed(names.map((name) => marked(name, raced)), joint);
-  const common = raced[0].best.filter((name) => raced.every((size) => size.best.includes(name)));
-  if (common.length > 1) return { text: all(common), names: common, tie: true };
-  if (common.length) return { text: all(common), names: common };
-  const names = distinct(raced.map((size) => size.best[0]));
+  const wins = (name) => (size) => size.best.includes(name);
+  const loses = (name) => (size) => !wins(name)(size) && size.rows.some((row) => row.variant === name);
+  const best = distinct(raced.flatMap((size) => size.best));
+  const possible = best.filter((name) => !raced.some(loses(name)));
+  if (possible.length && possible.every((name) => raced.every(wins(name))))
+    return { text: all(possible), names: possible, tie: possible.length > 1 };
+  const names = possible.length ? possible : distinct(raced.map((size) => size.best[0]));
   return { text: all(names, " or "), names, depends: true };
 }
 
@@ -102,26 +106,27 @@ function missing(question) {
   ];
 }
 
-// Estimates an unmeasured shape for the kernel named and for torch; prints what measures it.
+// The estimates of an unmeasured shape, of the kernels named and of torch.
 function estimated(question, sizes, names) {
   const torch = RANKED.concat(PAGE.sizes).find(
     (row) => comparable(row, question) && PAGE.baselines.includes(row.variant))?.variant;
   const raced = sizes.map((size) => ({ rows: withTorch(size) }));
-  const guesses = distinct([names[0], torch]).filter(Boolean).flatMap((name) => {
+  const lines = distinct([...names.slice(0, MOST_NAMED), torch]).filter(Boolean).flatMap((name) => {
     const guess = estimate(raced, question, name);
     if (!guess) return [];
     const spread = guess.rows.length > 1 ? ` (${number(guess.low)} to ${number(guess.high)})` : "";
-    const from = guess.rows.map(sizeName).join(" and ");
-    return [{ from, text: `${marked(name, [guess])} about ${microseconds(guess.us)}${spread}` }];
+    return [tableRow(h("th", { scope: "row" }, dot(name), marked(name, [guess])),
+      cell(microseconds(guess.us) + spread), cell(guess.rows.map(sizeName).join(" and ")))];
   });
-  return [...Map.groupBy(guesses, (guess) => guess.from)].map(([from, group]) =>
-    `Estimate from the bandwidth at ${from}: ${group.map((guess) => guess.text).join(", ")}. `).join("");
+  const heads = ["kernel", "estimate", "from the bandwidth at"].map((name) => h("th", { scope: "col" }, name));
+  return h("div", { class: "scroll", role: "group", "aria-label": "Estimates" },
+    h("table", {}, h("thead", {}, tableRow(...heads)), h("tbody", {}, ...lines)));
 }
 
 // The winner in the words of a size that was measured, or likely so at another one.
-function headline({ text, tie, depends, why }, exact) {
+function headline({ text, tie, why }, exact) {
   if (exact && tie) return `Tie: ${text}`;
-  if (exact || depends || why) return text;
+  if (exact || why) return text;
   return tie ? `Likely a tie: ${text}` : `Likely ${text}`;
 }
 
@@ -139,8 +144,7 @@ function notice(question, sizes, near, names) {
     return [`${fault}, and no measured size has an N within ${FAR} times of it and an M within ` +
       `${FAR_ROWS} times, so no kernel is named. The nearest is `, link(closest, sizeName(closest)), ". ", ...measure];
   const from = near.map(sizeName).join(" and ");
-  return [`${fault}. The ranking is that at ${from}, and times are estimates. `,
-    estimated(question, sizes, names), ...measure];
+  return [`${fault}. The ranking is that at ${from}.`, estimated(question, sizes, names), ...measure];
 }
 
 // Warns of times of older code.
@@ -154,8 +158,8 @@ function stale(rows) {
 
 const about = (name) => (PAGE.about[name] ? `${name}: ${PAGE.about[name]}` : "");
 
-// Names who does not rank at a size, by the reason.
-function untimed(size) {
+// Names who does not rank at a size, `where`, by the reason.
+function untimed(size, where) {
   const entries = (PAGE.absent[place(size)] ?? "").split("; ").filter(Boolean);
   const parts = entries.map((entry) => entry.match(/^(\S+) \((.*)\)$/).slice(1));
   const reasons = Map.groupBy(parts, ([, reason]) => reason);
@@ -163,7 +167,7 @@ function untimed(size) {
     const names = group.map(([name]) => name).join(", ");
     return `${names} (${reason === "no row" ? "not timed" : reason})`;
   });
-  return texts.length ? `Not ranked here: ${texts.join("; ")}.` : "";
+  return texts.length ? `Not ranked ${where}: ${texts.join("; ")}. ` : "";
 }
 
 function answer(question) {
@@ -181,10 +185,10 @@ function answer(question) {
   say("#graph", ...(row && exact && !check ? graphFacts(row, result.names.length > 1) : []));
   say("#eager", row && exact && !check ? eagerFacts(size, row) : "");
   say("#lead", near.length && !check ? lead(question, near, result) : "");
-  say("#untimed", near.length && !check ? untimed(size) : "");
+  say("#untimed", ...(check ? [] : near.map((one) => untimed(one, exact ? "here" : `at ${sizeName(one)}`))));
   say("#about-kernel", near.length && !check ? `${stale(size.rows)} ${about(result.names[0])}` : "");
   find("#link").href = address(question);
   say("#linked");
   find("#behind").hidden = !near.length;
-  if (near.length) showKernels(distinct([...near, ...nearest(sizes, question)]));
+  if (near.length) showKernels(distinct([...near, ...nearest(sizes, question)]), exact);
 }

@@ -21,6 +21,8 @@ const say = (selector, ...parts) => find(selector).replaceChildren(...parts);
 const tableRow = (...cells) => h("tr", {}, ...cells);
 const cell = (...parts) => h("td", {}, ...parts);
 const paint = (variant) => `color: ${PAGE.styles[variant][0]}`;
+// A name that may break after its underscores.
+const breakable = (name) => name.split(/(?<=_)/).flatMap((part) => [part, h("wbr")]);
 const dot = (variant) => h("span", { class: "dot", style: paint(variant) });
 
 // Writes a number with three digits, or with `digits`; "" for none.

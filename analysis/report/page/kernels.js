@@ -1,15 +1,13 @@
-// The kernels at a size, in a table that follows the metric of the reader; and the sizes near it.
+// The kernels at a size, in a table by the metric of the reader; and the sizes near it.
 
 const SLOWER = [1.1, 1.5, 3]; // times the best from which a cell is one shade darker
 const MOST_NEAR = 6; // sizes of the table
 const metric = find("#metric");
 const kernelTable = find("#kernels");
 
-// A number that leads to the rows behind it, in the section Data.
-function raw(row, text) {
-  const words = [row.variant, `${row.M}x${row.N}`, row.op, row.dtype, row.gpu].join(" ");
-  return h("a", { class: "raw", href: "#data", "data-words": words }, text);
-}
+// A number that opens the rows behind it, one for each process.
+const raw = (row, text) =>
+  h("button", { class: "raw", type: "button", "data-point": `${place(row)}/${row.variant}` }, text);
 
 // The rows with a value that are not significantly behind the best: by the ranking, or, of eager
 // calls, by their intervals. Rows that were recorded without an interval differ from UNLIKE on.
@@ -34,7 +32,7 @@ function shade(row, best, { column, least }) {
   return `slower${SLOWER.filter((limit) => ratio >= limit).length}`;
 }
 
-function showKernels(sizes) {
+function showKernels(sizes, exact) {
   const [size] = sizes;
   const raced = !size.no_winner && !isCheck(size.gpu);
   const { column, least } = METRICS[metric.value];
@@ -53,11 +51,11 @@ function showKernels(sizes) {
       const text = look.write(value) + (key === "graph" ? row.mark : "");
       return h("td", { class: `right ${key} ${shade(row, best, look)}` }, value === null ? "" : raw(row, text));
     });
-    return tableRow(h("th", { scope: "row" }, dot(row.variant), name), ...cells);
+    return tableRow(h("th", { scope: "row" }, dot(row.variant), ...breakable(name)), ...cells);
   }));
   const marks = Object.keys(PAGE.marks).filter((mark) => rows.some((row) => row.mark.includes(mark)));
   say("#marks", marks.map((mark) => `${mark} ${PAGE.marks[mark]}.`).join(" "));
-  say("#near tbody", ...sizes.slice(0, MOST_NEAR).map((near) => tableRow(
+  say("#near tbody", ...sizes.slice(exact ? 1 : 0).slice(0, MOST_NEAR).map((near) => tableRow(
     cell(link(near, sizeTitle(near))), cell(outcome(near)),
     h("td", { class: "right" }, isCheck(near.gpu) ? "" : times(near.speedup)))));
 }

@@ -9,7 +9,7 @@ import pandas as pd
 
 import kernels
 from analysis import palette
-from analysis.figures.panels import describe_m, rule_of_m, select, split_by_m
+from analysis.figures.panels import MIN_SIZES, rule_of_m, select, split_by_m
 from analysis.frame import distinct, is_baseline, mark, of_limit, outcomes
 from analysis.published import Published
 from analysis.schema import FLAGS, MARKS, SIZE
@@ -28,12 +28,13 @@ ABOUT = {
 ABOUT_TORCH = "PyTorch's own function, which every other kernel is compared with."
 POINT = ["gpu", "op", "dtype", "M", "N", "variant", "flags", "mark"]
 TIMES = ["time_us", "eager_us", "speedup", "of_limit", "throughput_gbps"]
-# The columns of a shape over all sweeps, and of a row of one sweep.
+# The columns of a shape over all sweeps, and of the row of one process.
 SHAPE = [*POINT, *TIMES, "elements", "speedup_low", "speedup_high", "rank", "in_best_set"]
 SHAPE += ["behind_best", "no_winner", "eager_speedup_low", "eager_speedup_high"]
-ROW = [*POINT, *TIMES, "sweep", "status", "message"]
+ROW = [*POINT, *TIMES, "speedup_low", "speedup_high", "replicate", "board", "sweep", "status"]
+ROW += ["message"]
 # Colours of the palette with a contrast below 3 on white or on dark -> their replacement on both.
-CLEAR = {palette.BLACK: "var(--ink)", palette.ORANGE: "#b07d12", palette.SKY: "#2f8fc4"}
+CLEAR = {palette.BLACK: "var(--ink)", palette.ORANGE: "#70a000", palette.SKY: "#2f8fc4"}
 CLEAR |= {palette.PURPLE: "#c565a0", palette.WINE: "#b04a76", palette.INDIGO: "var(--indigo)"}
 
 # Kernels whose marker, the palette's, is that of one which looks alike to the colour-blind here.
@@ -42,7 +43,8 @@ MARKERS = {"triton_row": "h"}
 
 def payload(published: Published, content: dict) -> str:
     """Return the data of the page, compressed JSON in base64; `content`: see `model.build`."""
-    ranks = content["ranks"].assign(status=outcomes(content["ranks"]))
+    rows = eager.with_eager(content["rows"])
+    rows = rows.assign(status=outcomes(rows), board=rows["gpu_uuid"].str[:12])
     sizes = content["sizes"].sort_values(["origin", "rank"]).assign(distribution="", sweep="")
     is_torch = is_baseline(sizes) & sizes["eager_us"].notna()
     sizes.loc[is_torch, eager.INTERVAL] = 1.0  # its ratio to itself
@@ -50,8 +52,10 @@ def payload(published: Published, content: dict) -> str:
     torch = distinct(drawn["baseline"])
     tables = drawn["origin"] == "published"
     drawn["gpu"] += tables.map({True: " (published)", False: ""})
-    ranks["mark"], drawn["mark"] = (rows["flags"].fillna("").map(mark) for rows in (ranks, drawn))
-    ranks["of_limit"], drawn["of_limit"] = of_limit(ranks), of_limit(drawn)
+    rows, drawn = (
+        table.assign(mark=table["flags"].fillna("").map(mark), of_limit=of_limit(table))
+        for table in (rows, drawn)
+    )
     values = {
         "baselines": torch,
         "gpus": content["gpu_names"],
@@ -60,7 +64,7 @@ def payload(published: Published, content: dict) -> str:
         "sizes": records(drawn.reindex(columns=SHAPE)),
         "absent": absent(content["sizes"]),
         "marks": MARKS,
-        "rows": records(ranks[ROW]),
+        "rows": records(rows[ROW]),
         "charts": charts(drawn[drawn["gpu"] != CPU]),
         "styles": {
             name: [CLEAR.get(colour, colour), MARKERS.get(name, marker)]
@@ -96,18 +100,23 @@ def absent(sizes: pd.DataFrame) -> dict[str, str]:
 def charts(drawn: pd.DataFrame) -> list[dict[str, object]]:
     """Return a chart for each GPU, op, dtype and rule of M: its lines, and the limit.
 
-    A line has the positions of its rows, sorted by the quantity `over`. torch comes first, then the
-    kernels that are best at the most shapes. The limit is the time of the roofline at each `over`.
+    Of the sizes without a rule, those of the most frequent M have one, if they are enough. A line
+    has the positions of its rows, sorted by N. torch comes first, then the kernels that are best at
+    the most shapes. The limit is the time of the roofline at each N.
     """
     drawings = []
     for (gpu, op, dtype), part in drawn.groupby(["gpu", "op", "dtype"], sort=False):
         for rows in split_by_m(part):
-            over = "N" if rule_of_m(rows) else "elements"
-            lines = [line for _, line in rows.sort_values(over).groupby("variant")]
+            if not rule_of_m(rows):
+                sizes_by_m = rows.groupby("M")["N"].transform("nunique")
+                rows = rows[(sizes_by_m >= MIN_SIZES) & (sizes_by_m == sizes_by_m.max())]
+            if not rule_of_m(rows):
+                continue
+            lines = [line for _, line in rows.sort_values("N").groupby("variant")]
             lines.sort(key=lambda line: (-line["in_best_set"].sum(), -len(line)))
             lines.sort(key=lambda line: not is_baseline(line).any())
-            limit = (rows["time_us"] * rows["of_limit"]).groupby(rows[over]).median().dropna()
-            chart = {"gpu": gpu, "op": op, "dtype": dtype, "m": describe_m(rows), "over": over}
+            limit = (rows["time_us"] * rows["of_limit"]).groupby(rows["N"]).median().dropna()
+            chart = {"gpu": gpu, "op": op, "dtype": dtype, "m": rule_of_m(rows)}
             chart["limit"] = [[int(x), float(f"{us:.4g}")] for x, us in limit.items()]
             drawings.append(chart | {"lines": [line.index.tolist() for line in lines]})
     return drawings

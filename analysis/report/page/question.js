@@ -100,7 +100,6 @@ find("#link").addEventListener("click", (event) => {
 });
 metric.addEventListener("input", () => {
   if (asked) answer(asked);
-  if (PAGE.charts.length) draw();
 });
 addEventListener("submit", (event) => event.preventDefault());
 

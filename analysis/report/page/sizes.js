@@ -34,16 +34,17 @@ function neighbours(sizes, question) {
   return nearest([...sides].map(([first]) => first), question);
 }
 
-// Estimates the time of a kernel at a size from its bandwidth at the nearest two with its time:
-// `us` is the geometric mean, `low` and `high` are their spread. Null if none is near.
+// Estimates the time of a kernel at a size from its bandwidth at the neighbours with its time: `us`
+// is the geometric mean, the nearer weighs more, and `low` and `high` are the spread. Null if none
+// is near.
 function estimate(sizes, question, variant) {
   const timed = sizes.flatMap(({ rows }) => rows.filter((row) => row.variant === variant));
-  const near = neighbours(timed, question);
-  const further = nearest(timed, question).filter((row) => isNear(row, question));
-  const rows = distinct([...near, ...further]).slice(0, 2);
+  const rows = neighbours(timed, question);
   if (!rows.length) return null;
   // the bytes of an element are those of the measured row, which its time and bandwidth tell
   const guesses = rows.map((row) => (row.time_us / row.elements) * question.M * question.N);
-  const us = Math.exp(guesses.reduce((sum, guess) => sum + Math.log(guess), 0) / guesses.length);
+  const weights = rows.map((row) => 1 / (distance(row, question) || 1e-9));
+  const total = weights.reduce((sum, weight) => sum + weight);
+  const us = guesses.reduce((product, guess, i) => product * guess ** (weights[i] / total), 1);
   return { us, low: Math.min(...guesses), high: Math.max(...guesses), rows };
 }
