@@ -118,7 +118,7 @@ function estimated(question, sizes, names) {
     return [tableRow(h("th", { scope: "row" }, dot(name), marked(name, [guess])),
       cell(microseconds(guess.us) + spread), cell(guess.rows.map(sizeName).join(" and ")))];
   });
-  const heads = ["kernel", "estimate", "from the bandwidth at"].map((name) => h("th", { scope: "col" }, name));
+  const heads = ["kernel", "estimate", "from bandwidth at"].map((name) => h("th", { scope: "col" }, name));
   return h("div", { class: "scroll", role: "group", "aria-label": "Estimates" },
     h("table", {}, h("thead", {}, tableRow(...heads)), h("tbody", {}, ...lines)));
 }
@@ -186,7 +186,8 @@ function answer(question) {
   say("#eager", row && exact && !check ? eagerFacts(size, row) : "");
   say("#lead", near.length && !check ? lead(question, near, result) : "");
   say("#untimed", ...(check ? [] : near.map((one) => untimed(one, exact ? "here" : `at ${sizeName(one)}`))));
-  say("#about-kernel", near.length && !check ? `${stale(size.rows)} ${about(result.names[0])}` : "");
+  const words = near.length && !check ? `${stale(size.rows)} ${about(result.names[0])}`.split("`") : [];
+  say("#about-kernel", ...words.map((text, i) => (i % 2 ? h("code", {}, text) : text)));
   find("#link").href = address(question);
   say("#linked");
   find("#behind").hidden = !near.length;

@@ -66,8 +66,11 @@ function draw() {
   const limit = { graph: roof, eager: [], limit: roof.map(([n]) => [n, 1]),
     torch: sizes.map((n) => [n, 1]) }[chooser.metric.value];
   const grey = lines.some((line) => line.grey);
-  say("#chart-note", asked && !comparable(asked, { gpu, op, dtype })
-    ? `This chart is not of the question, but of ${gpuName(gpu)}, ${op}, ${dtype}. ` : "",
+  const isAsked = asked && comparable(asked, { gpu, op, dtype });
+  const hasM = isAsked && (m.includes("N") || lines[0].rows[0].M === asked.M);
+  say("#chart-note", asked && !isAsked
+    ? `This chart is not of the question, but of ${gpuName(gpu)}, ${op}, ${dtype}. `
+    : asked && !hasM ? `The chart nearest to the question has ${m}, not ${asked.M}. ` : "",
     limit.length ? `Dashed: ${LIMIT[chooser.metric.value] ?? LIMIT.limit}. ` : "",
     grey ? "Coloured: torch, and the kernels that are best at the most sizes. " : "",
     "Lines connect adjacent N. Shapes whose M follows no rule are in the grid and in Data.");
@@ -90,10 +93,10 @@ function draw() {
       ...segments(rows, sizes).map((part) =>
         h("polyline", { points: part.map(point).join(" "), "stroke-dasharray": grey ? "" : dash })),
       ...rows.map((row) => marker(variant, point(row), grey ? 1.5 : 4)))),
-    ...names(lines, point, end, letters), ...askedMark(x, y, range, n, { gpu, op, dtype })));
+    ...names(lines, point, end, letters), ...askedMark(x, y, range, n, hasM, { gpu, op, dtype })));
   drawn = { sizes, lines, x, pointer, width };
-  const index = asked && comparable(asked, { gpu, op, dtype }) ? sizes.indexOf(asked.N) : -1;
-  show(index >= 0 ? index : Math.floor(sizes.length / 2));
+  const [nearestN] = isAsked ? sizes.toSorted(by((n) => factor(n, asked.N))) : [];
+  show(isAsked ? sizes.indexOf(nearestN) : Math.floor(sizes.length / 2));
 }
 
 // The names of the coloured lines, at their ends. One that ends early is told by its marker alone.
@@ -109,18 +112,19 @@ function names(lines, point, end, letters) {
   ]);
 }
 
-// The shape of the question: a line at its N, and the estimate of its time if it was not measured.
-function askedMark(x, y, range, sizes, chart) {
+// The question: a line at its N, and the estimate of its time if it has the M of the chart but was
+// not measured.
+function askedMark(x, y, range, sizes, hasM, chart) {
   if (!asked || !comparable(asked, chart)) return [];
   const size = asked.N;
   if (size < sizes[0] || size > sizes[1]) return [];
   const marks = [
     h("line", { class: "asked", x1: x(size), x2: x(size), y1: TOP, y2: BOTTOM }),
-    h("text", { x: x(size), y: TOP - 6, "text-anchor": "middle" }, sizeName(asked)),
+    h("text", { x: x(size), y: TOP - 6, "text-anchor": "middle" }, hasM ? sizeName(asked) : `N = ${asked.N}`),
   ];
   const all = measured(asked);
   const near = neighbours(all, asked);
-  if (chooser.metric.value !== "graph" || !near.length || alike(near[0], asked)) return marks;
+  if (!hasM || chooser.metric.value !== "graph" || !near.length || alike(near[0], asked)) return marks;
   const { us, low, high } = estimate(all, asked, winner(near).names[0]);
   if (us < range[0] || us > range[1]) return marks;
   return [...marks, h("line", { class: "asked guess", x1: x(size), x2: x(size), y1: y(low), y2: y(high) }),

@@ -26,7 +26,7 @@ const WHOLE = new Set(PAGE.rows.flatMap(({ op, dtype, gpu, variant }) =>
 const interval = ({ speedup_low: low, speedup_high: high }) =>
   (low === null ? "" : `${number(low, 4)} to ${number(high, 4)}`);
 const timed = (row) => `${number(row.time_us, 4)}${row.mark} µs in a graph, ` +
-  `${number(row.speedup, 4)} × torch (95 %: ${interval(row)})`;
+  `${row.eager_us === null ? "" : `${number(row.eager_us, 4)} µs eager, `}${number(row.speedup, 4)} × torch (95 %: ${interval(row)})`;
 
 function list() {
   const words = filter.words.value.toLowerCase().split(/\s+/).map((word) =>
