@@ -133,6 +133,17 @@ def test_lines_join_only_measured_neighbours_of_one_m(opened, tmp_path):
     assert page.locator('#plot [data-label="b"] .mark').count() == 3
 
 
+def test_sizes_whose_m_follows_no_rule_have_a_sentence_in_place_of_a_chart(opened, tmp_path):
+    rows = [
+        row
+        for m, n in ((64, 128), (1000, 300), (7, 5000))
+        for row in synthetic.with_speedups({"frontier": 2.0, "peer_quack": 1.5}, [n], M=m)
+    ]
+    page = opened(path=made.page(synthetic.frame_of(rows), tmp_path))
+    assert "their M follows no rule" in page.locator("#chart-note").inner_text()
+    assert page.locator("#plot svg").count() == 0
+
+
 def test_the_shape_of_the_question_is_drawn(opened):
     page = opened(asks="#h200/softmax/float32/1024x3000")
     assert page.locator("#plot line.asked:not(.guess)").count() == 1

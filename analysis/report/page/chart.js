@@ -52,15 +52,18 @@ function extent(lines, limit) {
 }
 
 function draw() {
-  const { gpu, op, dtype, m, lines: places, limit: roof } = PAGE.charts[chooser.chart.value];
+  for (const id of ["#plot", "#values", "#numbers thead", "#numbers tbody"]) say(id);
+  drawn = null;
+  const chart = PAGE.charts[chooser.chart.value];
+  if (!chart) return say("#chart-note", "No line joins the measured sizes of this question, because " +
+    "their M follows no rule: see the grid and Data, or choose another series.");
+  const { gpu, op, dtype, m, lines: places, limit: roof } = chart;
   const timed = places.map((line) => line.map((i) => PAGE.sizes[i]).filter(value));
   const lines = timed.filter((rows) => rows.length).map((rows, i) => {
     const grey = i >= NAMED && !chooser.all.checked;
     return { variant: rows[0].variant, rows, dash: DASHES[i % DASHES.length], grey };
   });
   const sizes = distinct(lines.flatMap(({ rows }) => rows.map((row) => row.N))).sort(by(Number));
-  for (const id of ["#plot", "#values", "#numbers thead", "#numbers tbody"]) say(id);
-  drawn = null;
   if (!sizes.length && chooser.metric.value === "limit") return (chooser.metric.value = "torch"), draw();
   if (!sizes.length) return say("#chart-note", "No row here has this metric; choose another one.");
   const limit = { graph: roof, eager: [], limit: roof.map(([n]) => [n, 1]),
@@ -159,7 +162,7 @@ function follow(question) {
   const near = (chart) => Math.min(...rows(chart).map((row) => distance(row, question)));
   const charts = PAGE.charts.filter((chart) => comparable(chart, question));
   const [best] = charts.sort(by((chart) => 1e6 * near(chart) - rows(chart).length));
-  if (best) chooser.chart.value = PAGE.charts.indexOf(best);
+  chooser.chart.value = PAGE.charts.indexOf(best);
   if (PAGE.charts.length) draw();
 }
 

@@ -25,8 +25,11 @@ const WHOLE = new Set(PAGE.rows.flatMap(({ op, dtype, gpu, variant }) =>
 
 const interval = ({ speedup_low: low, speedup_high: high }) =>
   (low === null ? "" : `${number(low, 4)} to ${number(high, 4)}`);
-const timed = (row) => `${number(row.time_us, 4)}${row.mark} µs in a graph, ` +
-  `${row.eager_us === null ? "" : `${number(row.eager_us, 4)} µs eager, `}${number(row.speedup, 4)} × torch (95 %: ${interval(row)})`;
+function timed(row) {
+  const eager = row.eager_us === null ? "" : `${number(row.eager_us, 4)} µs eager, `;
+  const ends = interval(row) && ` (95 %: ${interval(row)})`;
+  return `${number(row.time_us, 4)}${row.mark} µs in a graph, ${eager}${number(row.speedup, 4)} × torch${ends}`;
+}
 
 function list() {
   const words = filter.words.value.toLowerCase().split(/\s+/).map((word) =>
@@ -60,5 +63,5 @@ document.addEventListener("click", (event) => {
   const line = number.closest("tr");
   const look = { class: "processes", "data-point": point };
   if (line) line.after(h("tr", look, h("td", { colspan: line.children.length }, ...lines)));
-  else number.parentElement.append(h("div", look, ...lines));
+  else number.closest("div").append(h("div", look, ...lines));
 });
