@@ -25,6 +25,7 @@ from ..tensors import current_device
 from .eligible import (
     FAKE_TENSORS,
     TYPES,
+    as_int,
     dispatch_modes,
     function_modes,
     has_plain_storage,
@@ -76,16 +77,19 @@ def _public(declared: LibraryFunction) -> Callable[..., Tensor]:
     function.__doc__ = f"""Return ``torch.{name}(input, dim, dtype)`` for any rank and strides.
 
     Differentiable. This package's kernels compute float32, float16 and bfloat16 on an NVIDIA GPU,
-    with arithmetic in float32. Other inputs, and calls with ``out``, go to torch. input is cast to
-    ``dtype`` first.
+    with arithmetic in float32; torch computes everything else.
 
-    ``temperature``: divide input by this, a number above 0, or a tensor of input's shape without
-    ``dim``, whose values are not checked. The division is in float32, costs one more pass over the
-    matrix, and does not change the dtype of the result. Raises ValueError for a number that is not
-    above 0.
+    ``dtype``: input is cast to it first, and the result has it; None keeps input's.
+    ``out``: torch writes the result to it.
+    ``temperature``: input is divided by it. It is a number above 0, or a tensor of input's shape
+    without ``dim``, whose values are not checked. The division is in float32, takes one more pass
+    over the matrix, and does not change the dtype of the result.
+    ``_stacklevel`` has no effect; ``torch.nn.functional.{name}`` has it.
 
-    ``_stacklevel`` is there because ``torch.nn.functional.{name}`` has it.
-    The result is contiguous and has input's shape. Raises what torch raises.
+    The result is contiguous and has input's shape. Raises what torch raises, ValueError for a
+    temperature of another shape or not above 0, and TypeError for a complex one.
+
+    >>> {name}(logits, -1, dtype=torch.float32, temperature=0.7)
     """
     function.__name__ = function.__qualname__ = name
     function.__module__ = __package__.partition(".")[0]  # help(), tracebacks and pickle show it
@@ -110,7 +114,7 @@ def sampling_softmax(
         if temperature != 0:
             return softmax(logits, -1, dtype=FLOAT32, temperature=temperature)
         temperature = logits.new_zeros((), dtype=FLOAT32)
-    divisor = _along(temperature.to(FLOAT32), logits, -1)
+    divisor = _along(temperature, logits, -1).to(FLOAT32)
     scaled = logits.to(FLOAT32) / divisor.masked_fill(divisor == 0, torch.inf)
     return softmax(scaled.masked_fill(logits == -torch.inf, -torch.inf), -1)  # not -inf / inf
 
@@ -126,10 +130,12 @@ def _with_temperature(
     out: Tensor | None,
     temperature: float | Tensor,
 ) -> Tensor:
-    """Return ``function`` of x / temperature, computed in float32. Raises ValueError."""
-    rank = x.dim() if isinstance(x, Tensor) else 0
-    is_valid = rank == 0 or (type(dim) is int and -rank <= dim < rank)
-    if not (isinstance(x, Tensor) and is_valid and (dtype or x.dtype).is_floating_point):
+    """Return ``function`` of x / temperature, computed in float32. Raises ValueError, TypeError."""
+    dim, is_tensor = as_int(dim), isinstance(x, Tensor)
+    rank = max(1, x.dim()) if is_tensor else 0
+    is_valid = is_tensor and type(dim) is int and -rank <= dim < rank
+    result_dtype = x.dtype if is_valid and dtype is None else dtype
+    if not (isinstance(result_dtype, torch.dtype) and is_valid and result_dtype.is_floating_point):
         return function(x, dim, dtype=dtype)  # torch raises
     if dtype is None:
         widened = x.is_cuda and x.dtype in TYPES_16 and is_autocast_enabled("cuda")
@@ -139,11 +145,13 @@ def _with_temperature(
         temperature = _along(temperature, x, dim).to(wide)
     elif not temperature > 0:
         raise ValueError(f"temperature = {temperature}; a number above 0 is needed")
+    elif not isinstance(temperature, float):
+        temperature = float(temperature)  # NumPy would divide by an array of one number
     # torch's order: first the cast to dtype, then everything else
     y = function(x.to(dtype).to(wide) / temperature, dim).to(dtype)
     if out is None:
         return y
-    if out.dtype is not dtype:
+    if isinstance(out, Tensor) and out.dtype is not dtype:
         raise RuntimeError(
             f"Expected out tensor to have dtype {dtype}, but got {out.dtype} instead"
         )
@@ -154,8 +162,10 @@ def _along(temperature: Tensor, x: Tensor, dim: int) -> Tensor:
     """Return a temperature tensor by which x can be divided, one value per row over ``dim``.
 
     ``temperature`` has x's shape without ``dim``, or no dimension, and then holds for all rows.
-    Raises ValueError for another shape.
+    Raises ValueError for another shape, and TypeError for complex numbers.
     """
+    if temperature.is_complex():
+        raise TypeError(f"temperature is {temperature.dtype}; real numbers are needed")
     if temperature.dim() == 0:
         return temperature.to(x.device)
     shape = [size for place, size in enumerate(x.shape) if place != dim % x.dim()]

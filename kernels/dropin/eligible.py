@@ -10,6 +10,8 @@ If a version of torch lacks one of the private names below, calls go through the
 
 import functools
 import importlib.util
+import numbers
+import operator
 import pkgutil
 
 import torch
@@ -71,6 +73,20 @@ def cached_constant(function):
 
     call.__doc__, call.cache_clear = function.__doc__, cached.cache_clear
     return call
+
+
+def as_int(value: object) -> object:
+    """Return an int for what torch accepts as one: NumPy's integers, and tensors of one integer.
+
+    Everything else is returned as it is; torch refuses it.
+    """
+    if type(value) is int:
+        return value
+    if isinstance(value, Tensor):
+        fractional = value.is_floating_point() or value.is_complex() or value.dtype is torch.bool
+        return value if value.dim() or fractional else operator.index(value)
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return operator.index(value) if is_integer else value
 
 
 def takes(dim: object, dtype: object, *tensors: Tensor) -> bool:

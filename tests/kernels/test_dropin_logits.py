@@ -98,6 +98,11 @@ REFUSED = [  # arguments after the logits, error, its words
     ((INDEX,), {"row_mask": torch.ones(2)}, ValueError, r"row_mask has .*\(2,\); allowed: \(3,\)"),
     ((INDEX,), {"temperature": 0}, ValueError, "temperature = 0; a number of at least 1e-38"),
     ((INDEX,), {"temperature": NEEDS_GRADIENT}, ValueError, "temperature requires a gradient"),
+    ((INDEX,), {"temperature": torch.tensor(1j)}, TypeError, "temperature is torch.complex64"),
+    ((INDEX,), {"temperature": "0.5"}, TypeError, "not supported between"),
+    ((INDEX,), {"row_mask": [1, 0, 1]}, TypeError, "row_mask is a list; a tensor is needed"),
+    ((INDEX,), {"row_mask": True}, TypeError, "row_mask is a bool; a tensor is needed"),
+    ((INDEX,), {"vocab_start": 5}, ValueError, "vocab_start = 5 has no effect without group"),
 ]
 
 
@@ -105,6 +110,91 @@ REFUSED = [  # arguments after the logits, error, its words
 def test_wrong_arguments_are_refused(arguments, options, error, words):
     with pytest.raises(error, match=words):
         token_log_probs(X, *arguments, **options)
+
+
+@pytest.mark.parametrize("logits", [X.long(), X > 0, X + 1j, [[1.0, 2.0]]])
+def test_logits_that_are_no_floating_point_numbers_are_refused(logits):
+    with pytest.raises(TypeError, match=r"logits are .*; a tensor of floating-point numbers"):
+        token_log_probs(logits, INDEX)
+    if isinstance(logits, torch.Tensor):
+        with pytest.raises(ValueError, match="z_loss needs floating-point input"):
+            cross_entropy(logits, INDEX, z_loss=0.1)
+
+
+HALVES = np.float32(0.5), np.array(0.5), torch.tensor(0.5), torch.tensor(0.5).double()
+
+
+@pytest.mark.usefixtures("operators")
+@pytest.mark.parametrize("half", HALVES)
+def test_a_number_may_have_any_type(half):
+    """Where kernels launch, too; and a tensor's value is read at each call."""
+    x, index = drawn(3, 20)
+    for function, name in (
+        (token_log_probs, "temperature"),
+        (cross_entropy, "z_loss"),
+        (cross_entropy, "label_smoothing"),
+    ):
+        expected = function(x, index, **{name: 0.5})
+        torch.testing.assert_close(function(x, index, **{name: half}), expected)
+    with pytest.raises(ValueError, match="z_loss requires a gradient"):
+        cross_entropy(x, index, z_loss=torch.tensor(0.5, requires_grad=True))
+    with pytest.raises(TypeError):
+        cross_entropy(x, index, z_loss="0.5")
+    changing = torch.tensor(0.5)
+    losses = [cross_entropy(x, index, z_loss=changing.mul_(2)) for _ in range(2)]
+    assert losses[0] != losses[1]
+
+
+def answer(function, *arguments, **options):
+    """Return a call's result, or the type and the words of its error."""
+    try:
+        return function(*arguments, **options)
+    except (TypeError, ValueError, RuntimeError, IndexError) as error:
+        return type(error), str(error)
+
+
+@pytest.mark.usefixtures("operators")
+@pytest.mark.parametrize(
+    "value", [2, np.int64(2), torch.tensor(2), 2.0, True, np.True_, "2", None, 2**63], ids=repr
+)
+def test_an_ignored_index_is_what_torch_accepts(value):
+    x, index = drawn(3, 20)
+    index[1] = 2
+    ours, torchs = (
+        answer(f, x, index, ignore_index=value) for f in (cross_entropy, F.cross_entropy)
+    )
+    if torch.is_tensor(torchs):
+        torch.testing.assert_close(ours, torchs)
+        right = cross_entropy(x, index, ignore_index=2, z_loss=0.1)
+        assert cross_entropy(x, index, ignore_index=value, z_loss=0.1) == right
+    else:
+        assert ours == torchs
+        with pytest.raises(ValueError, match="z_loss needs"):
+            cross_entropy(x, index, ignore_index=value, z_loss=0.1)
+
+
+@pytest.mark.usefixtures("operators")
+@pytest.mark.parametrize(
+    ("dim", "keepdim"),
+    [
+        *((dim, False) for dim in (np.int64(1), torch.tensor(1), (np.int64(1),), [1], -3, True)),
+        *((dim, False) for dim in ((True,), 1.0, "1", None)),
+        *((1, keepdim) for keepdim in (1, 2, "a", None, np.True_)),
+    ],
+    ids=str,
+)
+def test_logsumexp_accepts_what_torch_accepts(dim, keepdim):
+    x, _ = drawn(4, 9)
+    ours, torchs = (answer(f, x, dim, keepdim) for f in (logsumexp, torch.logsumexp))
+    if torch.is_tensor(torchs):
+        torch.testing.assert_close(ours, torchs)
+    else:
+        assert ours == torchs
+
+
+def test_an_input_that_is_no_tensor_gets_torchs_error():
+    assert answer(logsumexp, [1.0], 0) == answer(torch.logsumexp, [1.0], 0)
+    assert answer(cross_entropy, [1.0], INDEX) == answer(F.cross_entropy, [1.0], INDEX)
 
 
 @DEVICES
@@ -171,8 +261,6 @@ def test_arguments_that_are_not_known_here_get_torch_s_answer():
         torch.testing.assert_close(
             cross_entropy(x, target, **old), F.cross_entropy(x, target, **old)
         )
-    for dim in (np.int64(1), torch.tensor(1)):
-        torch.testing.assert_close(logsumexp(x, dim), torch.logsumexp(x, dim))
 
 
 def test_a_row_without_columns_has_no_tokens():

@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 import pytest
 import torch
 
@@ -67,10 +68,67 @@ def test_what_torch_refuses_is_refused_with_a_temperature_too():
         softmax(integers.float(), -1, dtype=torch.int64, temperature=1.0)
     with pytest.raises(TypeError):
         softmax([1.0, 2.0], 0, temperature=1.0)
-    with pytest.raises(IndexError):
-        softmax(torch.ones(2, 3), 2, temperature=torch.ones(2))
+    with pytest.raises(TypeError):
+        softmax(torch.ones(3), 0, dtype="float32", temperature=1.0)
+    with pytest.raises(TypeError):
+        softmax(torch.ones(3), 0, temperature=1.0, out=[0.0])
     with pytest.raises(RuntimeError, match="out tensor to have dtype"):
         softmax(torch.ones(3), 0, temperature=1.0, out=torch.empty(3).double())
+
+
+@pytest.mark.parametrize("dim", [np.int64(1), np.uint8(1), torch.tensor(1), torch.tensor(-1).int()])
+@pytest.mark.parametrize("temperature", [0.1, torch.tensor([0.1, 0.2])])
+def test_a_dimension_may_be_any_integer_that_torch_accepts(dim, temperature):
+    x, out = torch.randn(2, 3), torch.empty(2, 3)
+    expected = softmax(x, 1, temperature=temperature)
+    assert softmax(x, dim, temperature=temperature, out=out) is out
+    assert torch.equal(out, expected)
+
+
+class OnlyAnIndex:
+    def __index__(self):
+        return 0
+
+
+@pytest.mark.parametrize(
+    "dim",
+    [
+        2,
+        -3,
+        True,
+        np.True_,
+        torch.tensor([1]),
+        torch.tensor(True),
+        1.0,
+        "1",
+        (1,),
+        None,
+        OnlyAnIndex(),
+    ],
+)
+@pytest.mark.parametrize("temperature", [0.1, torch.tensor([0.1, 0.2])])
+def test_a_dimension_that_torch_refuses_is_refused_in_its_words(dim, temperature):
+    messages = []
+    for options in ({}, {"temperature": temperature}):
+        with pytest.raises((TypeError, IndexError)) as refusal:
+            softmax(torch.ones(2, 3), dim, **options)
+        messages.append(str(refusal.value))
+    assert messages[0] == messages[1]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_a_temperature_may_be_any_real_number(dtype):
+    x = torch.randn(2, 3).to(dtype)
+    for half in (np.float32(0.5), np.array(0.5), torch.tensor(0.5).double(), np.float64(0.5)):
+        assert torch.equal(softmax(x, 1, temperature=half), softmax(x, 1, temperature=0.5))
+        assert torch.equal(sampling_softmax(x, half), sampling_softmax(x, 0.5))
+    for number in (2, torch.tensor(2), np.int64(2)):
+        assert torch.equal(softmax(x, 1, temperature=number), softmax(x, 1, temperature=2.0))
+    for refused in (0.5 + 1j, torch.tensor(0.5 + 1j), torch.tensor([1j, 1]), "0.5", [0.5, 1.0]):
+        with pytest.raises(TypeError):
+            softmax(x, 1, temperature=refused)
+        with pytest.raises(TypeError):
+            sampling_softmax(x, refused)
 
 
 @pytest.mark.parametrize("temperature", [0, -1.0, float("nan")])

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, is_autocast_enabled
 
 from ...logits import RowOptions, RowTensors
+from ..eligible import as_int
 from .loss import compute_loss
 from .rows import as_rows, compute, takes
 
@@ -22,10 +23,10 @@ def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False) 
     its own errors.
     """
     is_list = isinstance(dim, (tuple, list))
-    dims = dim if isinstance(dim, int) else dim[0] if is_list and len(dim) == 1 else None
-    rank = input.dim()
-    is_last = dims is not None and rank > 0 and dims in (-1, rank - 1)
-    if not (is_last and input.shape[-1] and takes(input)):
+    only_dim = dim[0] if is_list and len(dim) == 1 else dim
+    rank = input.dim() if isinstance(input, Tensor) else 0
+    is_last = rank > 0 and type(only_dim) is int and only_dim in (-1, rank - 1)
+    if not (is_last and type(keepdim) is bool and input.shape[-1] and takes(input)):
         return _logsumexp_of_torch(input, dim, keepdim)
     y, _ = compute(RowTensors(as_rows(input)), LOGSUMEXP)
     if keepdim or rank != 2:
@@ -46,6 +47,8 @@ def token_log_probs(
 ) -> Tensor | tuple[Tensor, Tensor]:
     """Return log(softmax(logits / temperature)) at some tokens of each row, in float32.
 
+    >>> token_log_probs(model(tokens[:, :-1]).logits, tokens[:, 1:])
+
     logits (…, V) are float32, float16 or bfloat16. ``index`` is an integer tensor of shape (…), or
     (…, K) for K tokens of each row; the result has its shape. With ``entropy`` the result is a
     pair: the log-probabilities, and each row's entropy (…), where a logit of -inf adds 0.
@@ -56,13 +59,17 @@ def token_log_probs(
     afterwards. It has no effect on a leaf, on overlapping rows, under a compiler, with ``group``,
     or on a CPU.
     ``group``: each rank holds a shard of the vocabulary from ``vocab_start`` on; ``index`` is
-    global, and every rank gets the whole result.
+    global, and every rank gets the whole result. Without it, ``vocab_start`` must be 0.
 
     A row gives the same bits in any batch, at any address, with and without gradients. A token
     whose index is outside its row has log-probability NaN. Raises ValueError for shapes or devices
     that do not match, for a number below 1e-38 as temperature, and for a temperature or a mask that
-    requires a gradient; TypeError for an index that is not integral.
+    requires a gradient; TypeError for logits that are not floating-point numbers, an index that is
+    not integral, a complex temperature, and a mask that is no tensor.
     """
+    if not (isinstance(logits, Tensor) and logits.is_floating_point()):
+        actual = logits.dtype if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
+        raise TypeError(f"logits are {actual}; a tensor of floating-point numbers is needed")
     shape = logits.shape[:-1]
     if not (
         isinstance(index, Tensor)
@@ -85,6 +92,8 @@ def token_log_probs(
         row_mask = _rows(row_mask, logits, torch.bool, "row_mask")
     tensors = RowTensors(as_rows(logits), index, by_row, row_mask)
     options = RowOptions(operation, float(temperature))
+    if vocab_start and group is None:
+        raise ValueError(f"vocab_start = {vocab_start} has no effect without group")
     if group is not None:
         from .sharded import sharded_log_probs
 
@@ -124,18 +133,26 @@ def cross_entropy(
     computes, or under a compiler; the second one has none on a leaf or on overlapping rows.
 
     Raises what torch raises, and ValueError if ``z_loss`` is combined with something for which it
-    is not defined, such as class probabilities or a weight.
+    is not defined, such as class probabilities or a weight, or if one of the factors requires a
+    gradient.
     """
+    if not isinstance(z_loss, (float, int)):
+        z_loss = _as_float(z_loss, "z_loss")
+    if not isinstance(label_smoothing, (float, int)):
+        label_smoothing = _as_float(label_smoothing, "label_smoothing")
     reduction = _reduction(size_average, reduce, reduction)
-    plain = weight is None and isinstance(target, Tensor) and target.dtype == torch.int64
+    ignore_index = as_int(ignore_index)
+    plain = weight is None and isinstance(target, Tensor) and target.dtype is torch.int64
+    plain = plain and isinstance(input, Tensor) and type(ignore_index) is int
     plain = plain and 1 <= input.dim() <= 2 and target.get_device() == input.get_device()
     plain = plain and 0 <= label_smoothing <= 1 and reduction in ("none", "mean", "sum")
     plain = plain and target.shape == input.shape[:-1] and -(2**63) <= ignore_index < 2**63
-    if not (plain and (takes(input) or z_loss)):
+    if not (plain and (takes(input) or (z_loss and input.is_floating_point()))):
         if z_loss:
             raise ValueError(
-                "z_loss needs input (N, C) or (C,), int64 classes, no weight, label_smoothing from "
-                "0 to 1, and the reduction 'none', 'mean' or 'sum'"
+                "z_loss needs floating-point input (N, C) or (C,), int64 classes, no weight, an "
+                "integer as ignore_index, label_smoothing from 0 to 1, and the reduction 'none', "
+                "'mean' or 'sum'"
             )
         return _cross_entropy_of_torch(
             input, target, weight, None, ignore_index, None, reduction, label_smoothing
@@ -161,6 +178,15 @@ def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -
     return reduction
 
 
+def _as_float(value: object, name: str) -> float:
+    """Return a number as a float, so that neither a later change nor a gradient can be missed."""
+    if isinstance(value, str):
+        raise TypeError(f"{name} is a str; a number is needed")
+    if isinstance(value, Tensor) and value.requires_grad:
+        raise ValueError(f"{name} requires a gradient, and gets none; detach it")
+    return float(value)
+
+
 def _checked(logits: Tensor, index: Tensor) -> Tensor:
     if not isinstance(index, Tensor):
         raise TypeError(f"index is a {type(index).__name__}; an integer tensor is needed")
@@ -178,6 +204,10 @@ def _checked(logits: Tensor, index: Tensor) -> Tensor:
 def _rows(x: Tensor, logits: Tensor, dtype: torch.dtype, name: str) -> Tensor:
     """Return x as a flat tensor with one value per row; a single number holds for all rows."""
     shape = logits.shape[:-1]
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{name} is a {type(x).__name__}; a tensor is needed")
+    if x.is_complex():
+        raise TypeError(f"{name} is {x.dtype}; real numbers are needed")
     if x.requires_grad:
         raise ValueError(f"{name} requires a gradient, and gets none; detach it")
     if x.dim() == 0:
