@@ -11,14 +11,13 @@ from itertools import product
 
 import torch
 
-from ..contract import CLUSTER_CAPABILITY, LONGEST_ROW, MAX_CACHED_BYTES, MIN_CAPABILITY, VEC_BYTES
+from ..contract import CLUSTER_CAPABILITY, MAX_CACHED_BYTES, MIN_CAPABILITY
 from ..cuda import cache
-from ..tensors import DTYPES
 from . import api, eligible
 from .functions import FUNCTIONS
 
 DISTRIBUTIONS = "softmax-bench", "torch", "triton", "cuda-core", "nvidia-cuda-nvrtc"
-STEPS = 8  # row lengths are sampled in steps of at most a STEPS-th of the length
+INSTALL = "pip install cuda-core cuda-bindings nvidia-cuda-nvrtc"
 WARM_UP_ROWS = 1, 16, 17  # Triton specialises on 1, on multiples of 16, and on other numbers
 
 
@@ -28,7 +27,7 @@ def info() -> str:
     if why := why_none():
         lines += [("kernels", f"none: {why}; torch computes every call")]
     else:
-        lines += [("kernels", "below, of contiguous rows; over another dim they are in Triton")]
+        lines += [("kernels", "below; rows are the last dimension, columns any other one")]
         for index in range(torch.cuda.device_count()):
             capability = "{}.{}".format(*torch.cuda.get_device_capability(index))
             name = f"{torch.cuda.get_device_name(index)}, compute capability {capability}"
@@ -93,51 +92,14 @@ def why_none() -> str | None:
 
 
 def kernels_of(index: int) -> list[tuple[str, str]]:
-    """Return (dtype, "first N … last N kernel, …") for each dtype that a GPU's softmax supports."""
+    """Return (functions, the routes that compute them) for a GPU."""
     if not eligible.runs_kernels(index):
         return [("", "no kernel: its compute capability is too old; torch computes every call")]
-    if not eligible.runs_cuda_kernels(index):
-        why = "for CUDA C++: pip install cuda-core cuda-bindings nvidia-cuda-nvrtc"
-        if torch.cuda.get_device_capability(index) < CLUSTER_CAPABILITY:
-            why = "CUDA C++ needs compute capability {}.{}".format(*CLUSTER_CAPABILITY)
-        return [("", f"every N: kernels in Triton; {why}")]
-    from ..cuda import launch  # needs cuda-core
-
-    return by_length(launch.gpu_info(index))
-
-
-def by_length(gpu) -> list[tuple[str, str]]:
-    """Return what ``kernels_of`` returns, for a GPU described by ``plan.GpuProperties``."""
-    lines = []
-    for dtype in DTYPES:
-        pack = VEC_BYTES // dtype.itemsize
-        for step, name in ((pack, f"N multiple of {pack}"), (1, "odd N")):
-            spans = _spans(gpu, dtype, step)
-            ranges = ", ".join(f"{first}…{last} {kernel}" for first, last, kernel in spans)
-            lines.append((str(dtype).removeprefix("torch."), f"{name}: {ranges}"))
-    return lines
-
-
-def _spans(gpu, dtype: torch.dtype, step: int) -> list[tuple[int, int, str]]:
-    """Return (first N, last N, kernel) for contiguous rows, N a multiple of ``step``, or odd."""
-    from ..cuda.plan import Problem
-    from ..frontier import frontier
-
-    def length(n: int) -> int:
-        return n * step if step > 1 else 2 * n - 1
-
-    def kernel(n: int) -> str:
-        plans = frontier.plan(Problem(dtype, 1, length(n), step, False, gpu))
-        return plans[0].source.stem if plans else "torch"
-
-    def changes(low: int, high: int) -> list[int]:
-        """Return each n in low+1 … high whose kernel differs from that of n - 1, as sampled."""
-        if kernel(low) == kernel(high) and high - low <= max(1, low // STEPS):
-            return []
-        middle = (low + high) // 2
-        return [high] if middle == low else changes(low, middle) + changes(middle, high)
-
-    last = LONGEST_ROW // max(step, 2)
-    starts = [1, *changes(1, last)]
-    ends = [*(start - 1 for start in starts[1:]), last]
-    return [(length(s), length(e), kernel(s)) for s, e in zip(starts, ends, strict=True)]
+    has_cuda_core = eligible.runs_cuda_kernels(index, MIN_CAPABILITY)
+    softmax = "CUDA C++ for rows, Triton for columns and for gradients of short rows"
+    if not has_cuda_core:
+        softmax = f"Triton; for CUDA C++: {INSTALL}"
+    elif not eligible.runs_cuda_kernels(index):
+        softmax = "Triton; CUDA C++ needs compute capability {}.{}".format(*CLUSTER_CAPABILITY)
+    of_logits = "CUDA C++ for rows" if has_cuda_core else f"torch; for CUDA C++: {INSTALL}"
+    return [("  softmax", softmax), ("  of logits", of_logits)]

@@ -8,39 +8,40 @@ from kernels.cuda import cache
 from kernels.cuda.plan import GPUS, Problem, widest_pack
 from kernels.dropin import machine
 from kernels.frontier import frontier
-from tests.marks import slow
 from tests.processes import run_code
 
 
-def test_info_says_versions_gpu_kernels_and_cache(tmp_path, monkeypatch, capsys):
+def test_info_lists_versions_gpu_kernels_and_cache(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
     (tmp_path / "nvrtc").mkdir()
     (tmp_path / "nvrtc" / "binary").write_bytes(bytes(2_500_000))
     assert command_line.main(["info"]) == 0
-    said = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
-    assert said["torch"].partition("+")[0] == torch.__version__.partition("+")[0]
-    assert {*machine.DISTRIBUTIONS} <= {*said}
-    assert said["cache"] == f"{tmp_path}, 2.5 MB; SOFTMAX_BENCH_CACHE names another folder"
-    assert said["kernels"].startswith("none: ") != torch.cuda.is_available()
+    facts = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert facts["torch"].partition("+")[0] == torch.__version__.partition("+")[0]
+    assert {*machine.DISTRIBUTIONS} <= {*facts}
+    assert facts["cache"] == f"{tmp_path}, 2.5 MB; SOFTMAX_BENCH_CACHE names another folder"
+    assert facts["kernels"].startswith("none: ") != torch.cuda.is_available()
 
 
-@pytest.mark.parametrize("arch", ["sm_90", slow("sm_80"), slow("sm_100")])
-def test_the_ranges_of_info_are_what_the_frontier_plans(arch):
-    """Each N belongs to one range, and its kernel takes it."""
-    gpu = GPUS[arch]
-    lines = machine.by_length(gpu)
-    assert len(lines) == 6
-    for name, text in lines:
-        dtype, (kind, _, ranges) = getattr(torch, name), text.partition(": ")
-        pack = 1 if kind == "odd N" else int(kind.split()[-1])
-        ends = []
-        for numbers, kernel in map(str.split, ranges.split(", ")):
-            for cols in map(int, numbers.split("…")):
-                ends.append(cols)
-                plans = frontier.plan(Problem(dtype, 8, cols, pack, True, gpu))
-                assert (plans[0].source.stem if plans else "torch") == kernel
-        assert ends[0] in (1, pack)
-        assert ends == sorted(ends)
+@pytest.mark.parametrize(
+    ("capability", "packages", "words"),
+    [
+        ((9, 0), True, ["CUDA C++ for rows, Triton for columns", "CUDA C++ for rows"]),
+        ((8, 0), True, ["Triton; CUDA C++ needs compute capability 9.0", "CUDA C++ for rows"]),
+        ((9, 0), False, ["Triton; for CUDA C++: pip install", "torch; for CUDA C++: pip install"]),
+        ((7, 5), True, ["no kernel: its compute capability is too old"]),
+    ],
+)
+def test_info_names_the_routes_of_a_gpu(capability, packages, words, monkeypatch):
+    monkeypatch.setattr(machine.eligible, "runs_kernels", lambda index: capability >= (8, 0))
+    monkeypatch.setattr(
+        machine.eligible,
+        "runs_cuda_kernels",
+        lambda index, needed=(9, 0): packages and capability >= needed,
+    )
+    routes = [route for _, route in machine.kernels_of(0)]
+    assert all(map(str.startswith, routes, words))
+    assert len(routes) == len(words)
 
 
 WITHOUT = {  # a machine's lack -> (attribute of torch, its value)
