@@ -14,6 +14,10 @@ from tests.kernels.helpers.dropin import OPS, assert_gradient, assert_right, kin
 # One tile; tiles, the last not full; chunks, the last not full, which are shorter here.
 LENGTHS = 40, 300, 700
 lengths = pytest.mark.parametrize("n", LENGTHS)
+ON_A_GPU = [
+    pytest.param(5000, marks=pytest.mark.gpu),
+    pytest.param(40_000, marks=[pytest.mark.gpu, pytest.mark.slow]),
+]
 
 
 @pytest.fixture
@@ -22,7 +26,7 @@ def short_chunks(n, monkeypatch):
         monkeypatch.setattr(triton_columns, "CHUNK", 256)
 
 
-@lengths
+@pytest.mark.parametrize("n", [*LENGTHS, *ON_A_GPU])
 @kinds
 @pytest.mark.usefixtures("short_chunks")
 def test_a_column_gives_the_same_bits_beside_any_others(
@@ -30,7 +34,8 @@ def test_a_column_gives_the_same_bits_beside_any_others(
 ):
     """Alone, too; at any address; between others; and when one program takes all its chunks."""
     torch.manual_seed(6)
-    x, g = (torch.randn(n, 40, device=device).to(dtype) for _ in range(2))
+    is_gpu = device.type == "cuda"
+    x, g = torch.randn(2, n, 1000 if is_gpu else 40, device=device).to(dtype)
 
     def answers(x, g, dim=0):
         x = x.requires_grad_()
@@ -40,12 +45,12 @@ def test_a_column_gives_the_same_bits_beside_any_others(
     wide = answers(x.clone(), g)
     assert_right(wide[0], x, 0, op)
     assert_gradient(wide[1], g, wide[0], 0, op)
-    for inner in (1, 3, 20):
+    for inner in (1, 3, 20, 32, 100) if is_gpu else (1, 3, 20):
         for start in (0, 1):
-            own = (torch.empty(n * inner + 1, dtype=dtype, device=device) for _ in range(2))
+            memory = (torch.empty(n * inner + 1, dtype=dtype, device=device) for _ in range(2))
             parts = [
                 t[start : start + n * inner].view(n, inner).copy_(whole[:, :inner])
-                for t, whole in zip(own, (x, g), strict=True)
+                for t, whole in zip(memory, (x, g), strict=True)
             ]
             assert all(map(torch.equal, answers(*parts), (t[:, :inner] for t in wide))), inner
     monkeypatch.setattr(triton_columns, "ENOUGH_PROGRAMS", 1)
@@ -129,14 +134,15 @@ def test_the_same_bits_at_any_address(dtype, cols, device):
     x, g = wide[:, 1 : cols + 1], torch.randn(cols, device=device)
     expected = None
     for start, gap in ((0, 0), (1, 23), (8, 16), (3, 0), (4, 4)):
-        own = torch.empty(64 * (cols + gap) + 8, dtype=dtype, device=device)
-        own = own[start:].as_strided((64, cols), (cols + gap, 1), start).copy_(x).requires_grad_()
-        y = kernels.softmax(own, -1, dtype=torch.float32)
-        (dx,) = torch.autograd.grad(y, own, g.expand(64, cols))
-        answers = kernels.softmax(own, -1), y, dx
+        memory = torch.empty(64 * (cols + gap) + 8, dtype=dtype, device=device)
+        rows = memory[start:].as_strided((64, cols), (cols + gap, 1), start).copy_(x)
+        rows.requires_grad_()
+        y = kernels.softmax(rows, -1, dtype=torch.float32)
+        (dx,) = torch.autograd.grad(y, rows, g.expand(64, cols))
+        answers = kernels.softmax(rows, -1), y, dx
         expected = expected or answers
         assert all(map(torch.equal, answers, expected))
-        one = kernels.softmax(own[5:6].detach(), -1, dtype=torch.float32)
+        one = kernels.softmax(rows[5:6].detach(), -1, dtype=torch.float32)
         assert torch.equal(one, y[5:6]), "in another batch"
     assert torch.equal(y, kernels.softmax(x.float(), -1)), "not as a row that was cast first"
 

@@ -21,10 +21,13 @@ CASES += [slow("peer_tileops", cols) for cols in (600, 300_001, 2**20)]  # padde
 
 @pytest.mark.parametrize(("name", "cols"), CASES)
 def test_a_peer_is_right(name, cols, device, reset_dynamo):
-    """In contiguous and in non-contiguous rows, all aligned to 16 bytes."""
+    """In contiguous and in non-contiguous rows; in unaligned ones if TileOPs must copy them."""
+    layouts = [((0, 0), (16, 0)), ((16, 64), (32, 64))]
+    if name == "peer_tileops":
+        layouts += [((1, 0), (16, 0)), ((16, 0), (1, 0))]
     dtype = torch.float32 if name == "peer_flashinfer" else torch.bfloat16
     for op in ("softmax", "log_softmax") if loaded(name).log_softmax else ("softmax",):
-        for layout in (((0, 0), (16, 0)), ((16, 64), (32, 64))):
+        for layout in layouts:
             launch = launches.Launch(name, op, dtype, 5, cols, layout)
             assert launches.problem_of(launch, device) is None, launch
 

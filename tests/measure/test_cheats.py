@@ -30,10 +30,6 @@ CHEATS = {
     "patches_clock": "integrity: the kernel replaced time.perf_counter_ns",
     "patches_tolerance": "integrity: the kernel replaced operations.softmax.OPERATION.exact",
     "patches_dispatch": "integrity: the kernel changed what torch dispatches aten::softmax.int_out",
-    "patches_profile": "integrity: the kernel changed sys.getprofile",
-    "patches_trace": "integrity: the kernel changed sys.gettrace",
-    "patches_autograd_profiler": "integrity: the kernel changed torch.autograd.profiler",
-    "patches_affinity": "integrity: the kernel changed os.sched_getaffinity",
     "patches_threads": "integrity: the kernel changed torch.get_num_threads from",
 }
 EARLY = ("correctness check:", "edge case:")

@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import os
 import signal
 import sys
 import threading
@@ -32,8 +33,8 @@ def test_what_is_replaced_is_named(name, monkeypatch):
     replacement = (lambda: 0.0).__code__ if attribute == "__code__" else functools.partial(print)
     with monkeypatch.context() as patch:
         patch.setattr(owner, attribute, replacement)
-        said = replaced()
-    assert said == f"the kernel replaced {name.strip()}"
+        problem = replaced()
+    assert problem == f"the kernel replaced {name.strip()}"
     assert replaced() is None
 
 
@@ -41,8 +42,25 @@ def hook(*_):
     return None
 
 
-# Setting -> what changes it, and what restores it. Cheats change others: test_cheats.py.
+CORES, PROFILER = os.sched_getaffinity(0), torch.autograd.profiler.profile()
+# Setting -> what changes it, and what restores it. A whole point notices one: test_cheats.py.
 SWITCHES = {
+    "sys.getprofile": (
+        functools.partial(sys.setprofile, hook),
+        functools.partial(sys.setprofile, sys.getprofile()),
+    ),
+    "sys.gettrace": (
+        functools.partial(sys.settrace, hook),
+        functools.partial(sys.settrace, sys.gettrace()),
+    ),
+    "torch.autograd.profiler": (
+        PROFILER.__enter__,
+        functools.partial(PROFILER.__exit__, None, None, None),
+    ),
+    "os.sched_getaffinity": (
+        functools.partial(os.sched_setaffinity, 0, {min(CORES)}),
+        functools.partial(os.sched_setaffinity, 0, CORES),
+    ),
     "threading.getprofile": (
         lambda: threading.setprofile(hook),
         lambda: threading.setprofile(None),

@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import sys
 
 import torch
 
@@ -127,37 +126,6 @@ def patches_dispatch(x, out=None):
         KEPT["library"] = torch.library.Library("aten", "IMPL")
         KEPT["library"].impl("softmax.int_out", twice, "CPU")
     return torch.softmax(x, dim=-1) if out is None else torch._softmax(x, -1, False, out=out)
-
-
-def slow(*_):
-    """Waste time, as a hook that the interpreter calls."""
-    sum(range(10_000))
-
-
-def patches_profile(x, out=None):
-    """Have the interpreter call a slow function at each call of Python, such as torch's."""
-    sys.setprofile(slow)
-    return torch.softmax(x, dim=-1, out=out)
-
-
-def patches_trace(x, out=None):
-    """Do the same by a trace function."""
-    sys.settrace(slow)
-    return torch.softmax(x, dim=-1, out=out)
-
-
-def patches_autograd_profiler(x, out=None):
-    """Have torch record what it calls."""
-    if not KEPT:
-        KEPT["profiler"] = torch.autograd.profiler.profile()
-        KEPT["profiler"].__enter__()
-    return torch.softmax(x, dim=-1, out=out)
-
-
-def patches_affinity(x, out=None):
-    """Leave torch's threads one core."""
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    return torch.softmax(x, dim=-1, out=out)
 
 
 def patches_threads(x, out=None):
