@@ -51,6 +51,50 @@ def emulated(tmp_path_factory):
     return run
 
 
+# Kernel of logits -> places of x and its row stride among the arguments, and of the matrix that it
+# writes in vectors. Other kernels write no matrix, and loss_mean reads none.
+PLACES = {
+    "logits_backward": ((9, 12), (8, 11)),
+    "loss_and_gradient": ((9, 10), (16, 17)),
+    "multiply_rows": ((0, 2), (0, 2)),
+}
+
+
+@pytest.fixture
+def emulated_logits(emulated, monkeypatch):
+    """Launch the kernels of logits in the emulator; return the list of launched plans."""
+    from kernels.cuda.plan import Problem
+    from kernels.logits import launch
+
+    plans = []
+
+    def launch_with(key, arguments):
+        planner, dtype, rows, cols, pack, log, _, narrow = key
+        plans.append(planner(Problem(dtype, rows, cols, pack, log, emulated.SMALL, narrow))[0])
+        kernel, _, _ = plans[-1].kernel.partition("<")
+        read = written = range(0)
+        if kernel != "loss_mean":
+            read, written = (
+                emulated.addresses(arguments[begin], arguments[stride], rows, cols, dtype.itemsize)
+                for begin, stride in PLACES.get(kernel, ((9, 10), (9, 10)))
+            )
+        emulated.call(plans[-1], arguments, [read], written)
+
+    monkeypatch.setattr(launch.cuda, "launch_with", launch_with)
+    monkeypatch.setattr(launch.cuda, "gpu_info", lambda _: emulated.SMALL)
+    launch.fits_in_registers.cache_clear()
+    return plans
+
+
+@pytest.fixture
+def operators(monkeypatch):
+    """Let tensors of the CPU take a GPU's way; where a kernel would launch, torch computes."""
+    from kernels.dropin.logits import api, loss, rows
+
+    for module in (rows, api, loss):
+        monkeypatch.setattr(module, "takes", lambda x: x.dtype in rows.DTYPES)
+
+
 @pytest.fixture
 def launches(device, monkeypatch):
     """List (name of the function, addresses of its inputs and output, …) of each launch.
@@ -68,7 +112,7 @@ def launches(device, monkeypatch):
         monkeypatch.setattr(eligible, "on_usable_device", lambda x: x.device.type == "cpu")
         for module in (api, library_function):
             monkeypatch.setattr(module, "current_device", lambda: -1)
-    made, launch = [], library_function.LibraryFunction._first_that_works
+    launched, launch = [], library_function.LibraryFunction._first_that_works
 
     def note(name, *tensors):
         return name, *(tensor.data_ptr() for tensor in tensors)
@@ -81,7 +125,7 @@ def launches(device, monkeypatch):
 
             def note_and_repeat(*tensors):
                 y = repeat(*tensors)
-                made.append(note(name, *tensors, y))
+                launched.append(note(name, *tensors, y))
                 return y
 
             return note_and_repeat
@@ -89,7 +133,7 @@ def launches(device, monkeypatch):
         return repeater_that_notes
 
     def note_and_launch(self, call):
-        made.append((*note(self.name, *call.inputs, call.out), *call[2:]))
+        launched.append((*note(self.name, *call.inputs, call.out), *call[2:]))
         is_computed, repeater = launch(self, call)
         return is_computed, repeater and noting(self.name, repeater)
 
@@ -97,4 +141,4 @@ def launches(device, monkeypatch):
     for function in FUNCTIONS:
         for declared in (function, function.gradient):
             monkeypatch.setattr(declared, "known_launches", {})
-    return made
+    return launched

@@ -11,9 +11,10 @@ import kernels
 from kernels.contract import CLUSTER_CAPABILITY
 from kernels.cuda.plan import GPUS, VEC_BYTES, Problem
 from kernels.logits import launch
+from kernels.tensors import DTYPES
 from tests.kernels.helpers import launches
 from tests.kernels.helpers.offline import built, dumped
-from tests.kernels.helpers.variants import CONTRIBUTED, CUDA, DTYPES, FRONTIER
+from tests.kernels.helpers.variants import CONTRIBUTED, CUDA, FRONTIER
 from tests.marks import slow
 
 REGISTERS_PER_BLOCK = 65536  # Registers of every compute capability from 5.3 on.

@@ -8,29 +8,14 @@ import torch
 import torch.nn.functional as F
 from torch.func import vmap
 
-from kernels.dropin.logits import api as logits_api
-from kernels.dropin.logits import loss
 from kernels.dropin.logits import rows as computed
 from kernels.dropin.logits.api import cross_entropy, logsumexp, token_log_probs
 from kernels.dropin.logits.by_torch import gradient_by_torch, values_by_torch
 from kernels.logits import RowOptions, RowTensors
+from tests.kernels.helpers.logits import draw_logits
 
 gpu = pytest.param("cuda", marks=pytest.mark.gpu)
 DEVICES = pytest.mark.parametrize("device", ["cpu", gpu])
-
-
-@pytest.fixture
-def operators(monkeypatch):
-    """Let tensors of the CPU take a GPU's way; where a kernel would launch, torch computes."""
-    for module in (computed, logits_api, loss):
-        monkeypatch.setattr(module, "takes", lambda x: x.dtype in computed.DTYPES)
-
-
-def drawn(*shape, dtype=torch.float32, device="cpu"):
-    generator = torch.Generator().manual_seed(shape[-1])
-    x = 3 * torch.randn(*shape, generator=generator)
-    index = torch.randint(shape[-1], shape[:-1], generator=generator)
-    return x.to(device, dtype), index.to(device)
 
 
 def expected(x, index, temperature=1.0):
@@ -45,7 +30,7 @@ def expected(x, index, temperature=1.0):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("shape", [(3, 70), (2, 3, 5001), (70,)], ids=str)
 def test_log_probs_and_entropies_with_their_gradients(shape, dtype, device):
-    x, index = drawn(*shape, dtype=dtype, device=device)
+    x, index = draw_logits(*shape, dtype=dtype, device=device)
     x.requires_grad_()
     wide = x.detach().double().requires_grad_()
     temperature = torch.linspace(0.5, 2, max(1, index.numel()), device=device).view(index.shape)
@@ -62,14 +47,14 @@ def test_log_probs_and_entropies_with_their_gradients(shape, dtype, device):
 
 @DEVICES
 def test_several_tokens_of_a_row(device):
-    x, _ = drawn(2, 4, 90, device=device)
+    x, _ = draw_logits(2, 4, 90, device=device)
     index = torch.randint(90, (2, 4, 5), device=device)
     torch.testing.assert_close(token_log_probs(x, index).double(), expected(x, index)[0])
 
 
 @DEVICES
 def test_rows_that_are_masked_are_zero_and_so_are_their_gradients(device):
-    x, index = drawn(4, 300, device=device)
+    x, index = draw_logits(4, 300, device=device)
     x[1], x[2, 7:] = torch.nan, -torch.inf
     x.requires_grad_()
     mask = torch.tensor([1, 0, 1, 1], device=device)
@@ -85,7 +70,7 @@ def test_rows_that_are_masked_are_zero_and_so_are_their_gradients(device):
 
 @DEVICES
 def test_an_index_outside_the_row(device):
-    x, _ = drawn(3, 50, device=device)
+    x, _ = draw_logits(3, 50, device=device)
     log_p = token_log_probs(x, torch.tensor([-1, 50, 3], device=device))
     assert log_p.isnan().tolist() == [True, True, False]
 
@@ -128,7 +113,7 @@ HALVES = np.float32(0.5), np.array(0.5), torch.tensor(0.5), torch.tensor(0.5).do
 @pytest.mark.parametrize("half", HALVES)
 def test_a_number_may_have_any_type(half):
     """Where kernels launch, too; and a tensor's value is read at each call."""
-    x, index = drawn(3, 20)
+    x, index = draw_logits(3, 20)
     for function, name in (
         (token_log_probs, "temperature"),
         (cross_entropy, "z_loss"),
@@ -158,7 +143,7 @@ def answer(function, *arguments, **options):
     "value", [2, np.int64(2), torch.tensor(2), 2.0, True, np.True_, "2", None, 2**63], ids=repr
 )
 def test_an_ignored_index_is_what_torch_accepts(value):
-    x, index = drawn(3, 20)
+    x, index = draw_logits(3, 20)
     index[1] = 2
     ours, torchs = (
         answer(f, x, index, ignore_index=value) for f in (cross_entropy, F.cross_entropy)
@@ -184,7 +169,7 @@ def test_an_ignored_index_is_what_torch_accepts(value):
     ids=str,
 )
 def test_logsumexp_accepts_what_torch_accepts(dim, keepdim):
-    x, _ = drawn(4, 9)
+    x, _ = draw_logits(4, 9)
     ours, torchs = (answer(f, x, dim, keepdim) for f in (logsumexp, torch.logsumexp))
     if torch.is_tensor(torchs):
         torch.testing.assert_close(ours, torchs)
@@ -201,7 +186,7 @@ def test_an_input_that_is_no_tensor_gets_torchs_error():
 @pytest.mark.parametrize("dim", [-1, 1, 0, (1,), (0, 1)], ids=str)
 @pytest.mark.parametrize("keepdim", [False, True])
 def test_logsumexp_is_that_of_torch(dim, keepdim, device):
-    x, _ = drawn(6, 130, device=device)
+    x, _ = draw_logits(6, 130, device=device)
     x[0] = -torch.inf
     x[1, 3] = torch.inf
     y = logsumexp(x, dim, keepdim)
@@ -222,7 +207,7 @@ LOSSES = [
 @pytest.mark.parametrize("settings", LOSSES, ids=lambda settings: "-".join(settings))
 @pytest.mark.parametrize("shape", [(8, 40), (40,), (2, 40, 3)], ids=str)
 def test_the_loss_is_that_of_torch(shape, settings, device):
-    x, _ = drawn(*shape, device=device)
+    x, _ = draw_logits(*shape, device=device)
     target = torch.randint(40, (*shape[:1], *shape[2:]) if len(shape) > 1 else (), device=device)
     settings = {name: v.to(device) if name == "weight" else v for name, v in settings.items()}
     ours, theirs = x.clone().requires_grad_(), x.clone().requires_grad_()
@@ -242,7 +227,7 @@ def test_a_loss_over_probabilities_is_that_of_torch():
 
 @DEVICES
 def test_the_loss_grows_by_z_loss(device):
-    x, target = drawn(4, 70, device=device)
+    x, target = draw_logits(4, 70, device=device)
     right = F.cross_entropy(x, target) + 0.1 * (torch.logsumexp(x, 1) ** 2).mean()
     torch.testing.assert_close(cross_entropy(x, target, z_loss=0.1), right)
     with pytest.raises(ValueError, match="z_loss needs"):
@@ -250,7 +235,7 @@ def test_the_loss_grows_by_z_loss(device):
 
 
 def test_arguments_that_are_not_known_here_get_torch_s_answer():
-    x, target = drawn(4, 9)
+    x, target = draw_logits(4, 9)
     with pytest.raises(ValueError, match="max is not a valid value for reduction"):
         cross_entropy(x, target, reduction="max")
     with pytest.raises(TypeError):
@@ -306,7 +291,7 @@ def test_derivatives_of_every_order(way, request):
 
 @pytest.mark.usefixtures("operators")
 def test_operators_are_what_torch_expects():
-    x, index = drawn(3, 20)
+    x, index = draw_logits(3, 20)
     x.requires_grad_()
     options = computed.RowOptions("TokenLogProbEntropy")
     arguments = x, index[:, None], None, torch.ones(3, dtype=torch.bool)
@@ -315,7 +300,7 @@ def test_operators_are_what_torch_expects():
 
 @pytest.mark.usefixtures("operators", "reset_dynamo")
 def test_a_compiled_function_has_one_graph():
-    x, index = drawn(3, 20)
+    x, index = draw_logits(3, 20)
 
     @torch.compile(fullgraph=True, backend="aot_eager")
     def compiled(x):
@@ -332,7 +317,7 @@ def test_a_compiled_function_has_one_graph():
 
 
 def test_vmap_and_func_grad():
-    x, index = drawn(4, 5, 20)
+    x, index = draw_logits(4, 5, 20)
     y = vmap(token_log_probs)(x, index)
     torch.testing.assert_close(y, token_log_probs(x, index))
     dx = torch.func.grad(lambda x: token_log_probs(x, index).sum())(x)
@@ -342,7 +327,7 @@ def test_vmap_and_func_grad():
 @pytest.mark.usefixtures("operators", "reset_dynamo")
 @pytest.mark.parametrize("function", [token_log_probs, cross_entropy])
 def test_a_compiled_function_may_take_a_gradient_by_torch_func(function):
-    x, index = drawn(4, 20)
+    x, index = draw_logits(4, 20)
 
     def gradient(x):
         return torch.func.grad(lambda x: function(x, index).sum())(x)
@@ -354,7 +339,7 @@ def test_a_compiled_function_may_take_a_gradient_by_torch_func(function):
 @DEVICES
 def test_results_may_be_changed_in_place(device):
     """As training loops do with a loss, and with what a mask leaves of entropies."""
-    x, index = drawn(4, 60, device=device)
+    x, index = draw_logits(4, 60, device=device)
     x.requires_grad_()
     log_p, entropy = token_log_probs(x, index, entropy=True)
     entropy *= 2
@@ -391,7 +376,7 @@ def test_no_rows(shape, device):
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", ["index", "row_mask"])
 def test_tensors_of_another_device_are_refused(name):
-    x, index = drawn(3, 50, device="cuda")
+    x, index = draw_logits(3, 50, device="cuda")
     tensors = {"index": index, "row_mask": index} | {name: index.cpu()}
     with pytest.raises(ValueError, match=f"{name} is on cpu, and the logits on cuda:0"):
         token_log_probs(x, **tensors)
@@ -404,7 +389,7 @@ def test_tensors_of_another_device_are_refused(name):
 
 @pytest.mark.usefixtures("operators")
 def test_forward_mode_and_batched_gradients():
-    x, index = drawn(3, 20)
+    x, index = draw_logits(3, 20)
     jacobian = torch.func.jacfwd(lambda x: token_log_probs(x, index))(x)
     by_rows = torch.autograd.functional.jacobian(lambda x: token_log_probs(x, index), x)
     by_batch = torch.autograd.functional.jacobian(
@@ -415,14 +400,14 @@ def test_forward_mode_and_batched_gradients():
 
 
 def test_float64_keeps_its_digits():
-    x, index = drawn(3, 20)
+    x, index = draw_logits(3, 20)
     x = x.double().requires_grad_()
     assert torch.autograd.gradcheck(lambda x: token_log_probs(x, index, entropy=True), (x,))
 
 
 @pytest.mark.gpu
 def test_a_gradient_in_place_is_computed_once():
-    x, index = drawn(4, 500, device="cuda")
+    x, index = draw_logits(4, 500, device="cuda")
     logits = x.requires_grad_() * 1
     total = token_log_probs(logits, index, inplace_backward=True).sum()
     torch.autograd.grad(total, logits, retain_graph=True)
@@ -432,7 +417,7 @@ def test_a_gradient_in_place_is_computed_once():
 
 @pytest.mark.gpu
 def test_the_gradient_may_take_the_place_of_the_logits():
-    x, index = drawn(4, 5001, dtype=torch.bfloat16, device="cuda")
+    x, index = draw_logits(4, 5001, dtype=torch.bfloat16, device="cuda")
     leaf = x.clone().requires_grad_()
     (right,) = torch.autograd.grad(token_log_probs(leaf, index).sum(), leaf)
     logits = leaf * 1
@@ -443,7 +428,7 @@ def test_the_gradient_may_take_the_place_of_the_logits():
 
 @pytest.mark.gpu
 def test_a_row_has_the_same_bits_with_and_without_gradients_and_in_a_graph():
-    x, index = drawn(64, 50257, dtype=torch.bfloat16, device="cuda")
+    x, index = draw_logits(64, 50257, dtype=torch.bfloat16, device="cuda")
     y = token_log_probs(x, index)
     assert torch.equal(y[:1], token_log_probs(x[:1], index[:1]))
     assert torch.equal(y, token_log_probs(x.clone().requires_grad_(), index))

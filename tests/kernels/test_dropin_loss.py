@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from kernels.dropin.logits import loss as loss_module
 from kernels.dropin.logits.api import cross_entropy
 from kernels.logits import RowOptions, RowTensors
-from tests.kernels.test_dropin_logits import drawn, operators  # noqa: F401  a fixture
+from tests.kernels.helpers.logits import draw_logits
 
 
 # On a GPU: a row of a warp, a block's, a cluster's, one that registers do not hold; on a CPU the
@@ -25,8 +25,8 @@ from tests.kernels.test_dropin_logits import drawn, operators  # noqa: F401  a f
     ],
     ids=str,
 )
-def test_a_gradient_that_is_computed_with_the_loss(device, shape, reduction, in_place, operators):  # noqa: F811
-    x, target = drawn(*shape, device=device)
+def test_a_gradient_that_is_computed_with_the_loss(device, shape, reduction, in_place, operators):
+    x, target = draw_logits(*shape, device=device)
     if len(shape) > 1:
         target[1] = -100
     settings = {"reduction": reduction, "label_smoothing": 0.1}
@@ -46,8 +46,8 @@ def test_a_gradient_that_is_computed_with_the_loss(device, shape, reduction, in_
         loss.backward(g)
 
 
-def test_a_gradient_that_is_computed_with_the_loss_has_no_derivative(operators):  # noqa: F811
-    x, target = drawn(8, 40)
+def test_a_gradient_that_is_computed_with_the_loss_has_no_derivative(operators):
+    x, target = draw_logits(8, 40)
     x.requires_grad_()
     loss = cross_entropy(x, target, gradient_in_forward=True)
     with pytest.raises(RuntimeError, match="has no derivative"):

@@ -21,7 +21,7 @@ from measure.clock import read_meet_write, roofline
 from tests.kernels.emulator.run import SMALL
 from tests.kernels.helpers.dropin import special_rows
 from tests.kernels.helpers.launches import BACKWARD, CHOSEN, ONE_WAY, code_paths, placed, problem_of
-from tests.kernels.helpers.variants import largest_error, problem, special_gradients
+from tests.kernels.helpers.variants import largest_error, rows_problem, special_gradients
 from tests.marks import slow
 
 # A row of a warp's part, a warp, a block, a cluster, the whole GPU, several tiles for each block.
@@ -71,7 +71,7 @@ def test_a_row_gives_the_same_bits_in_any_batch_and_anywhere(name, cols, dtype, 
         return emulated.run(kernels.load(name).module.plan, (x,), out)
 
     together = run(x)
-    assert problem(together, (x,), "softmax") is None
+    assert rows_problem(together, (x,), "softmax") is None
     for row in range(5):
         assert torch.equal(run(x[row : row + 1])[0], together[row])
         moved = torch.cat([torch.zeros(row).to(x.dtype), x[row]])[row:]
@@ -125,7 +125,7 @@ def test_a_small_matrix_has_the_bits_of_a_large_one(cols, emulated):
         for start, out_start in ((0, 0), (1, 3)):  # rows that touch: elements inside a vector
             out = placed(torch.zeros_like(x), out_start, 0)
             results.append(emulated.run(plan, (placed(x, start, 0),), out))
-    assert problem(results[0], (x,), "softmax") is None
+    assert rows_problem(results[0], (x,), "softmax") is None
     assert all(torch.equal(tensor, results[0]) for tensor in results)
 
 
@@ -138,7 +138,7 @@ def test_a_block_of_two_tiles_has_the_bits_of_two_blocks(log, dtype, cols, emula
     plans = (functools.partial(frontier_spread.plan, config="k4w8", parts=n) for n in (1, 2))
     alone, paired = (emulated.run(plan, (x,), log=bool(log)) for plan in plans)
     assert torch.equal(alone, paired)
-    assert problem(paired, (x,), "log_softmax" if log else "softmax") is None
+    assert rows_problem(paired, (x,), "log_softmax" if log else "softmax") is None
 
 
 @pytest.mark.parametrize("log", [0, slow(1)])
@@ -149,7 +149,7 @@ def test_the_backward_in_any_batch_anywhere_and_of_special_values(log, cols, dty
 
     def run(read):
         out = emulated.run(cuda_backward.plan, read, log=log)
-        assert problem(out, read, op) is None
+        assert rows_problem(out, read, op) is None
         return out
 
     run(special_gradients(op, cols, cpu).to(dtype))

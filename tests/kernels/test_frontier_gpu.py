@@ -6,7 +6,7 @@ import torch
 import kernels
 from kernels.cuda import launch
 from tests.kernels.helpers.launches import CHOSEN, ONE_WAY, code_paths, problem_of, variants
-from tests.kernels.helpers.variants import assert_right, largest_error, run
+from tests.kernels.helpers.variants import assert_rows_right, largest_error, run
 from tests.marks import slow
 
 pytestmark = pytest.mark.gpu
@@ -31,7 +31,7 @@ def test_a_row_gives_the_same_bits_in_any_batch(cols, dtype, device):
     torch.manual_seed(cols)
     x = torch.randn(max(3, 2**24 // cols), cols, device=device).to(dtype)
     together = run("frontier", x)
-    assert_right(together[:300], x[:300])
+    assert_rows_right(together[:300], x[:300])
     for row in (0, 1, len(x) // 2, len(x) - 1):
         assert torch.equal(run("frontier", x[row : row + 1]), together[row : row + 1])
         moved = torch.zeros(cols + 1, dtype=dtype, device=device)[1:]

@@ -7,20 +7,20 @@ import kernels
 import operations
 from measure.check import correctness, tolerance
 from measure.inputs import draw_for, draw_operand
-from tests.kernels.test_logits_emulated import emulated_logits  # noqa: F401  a fixture
 
 CPU = torch.device("cpu")
 LOGITS = kernels.load("frontier_logits")
 OPERATIONS = sorted(kernels.ops("frontier_logits"))
 
 
-@pytest.mark.parametrize("cols", [100, 2001])
+@pytest.mark.parametrize("cols", [100, 2001, 5000])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("op", OPERATIONS)
-def test_it_computes_the_operations_as_they_are_defined(op, cols, emulated_logits):  # noqa: F811
+def test_it_computes_the_operations_as_they_are_defined(op, dtype, cols, emulated_logits):
     call = LOGITS.function(op)
-    inputs = draw_for(op, "normal", torch.float32, 5, cols, 1, CPU)
+    inputs = draw_for(op, "normal", dtype, 5, cols, 1, CPU)
     assert correctness.check_call(call, inputs, torch.arange(5), op).problem is None
-    x = torch.randn(4, cols, generator=torch.Generator().manual_seed(2))
+    x = torch.randn(4, cols, generator=torch.Generator().manual_seed(2)).to(dtype)
     cases = operations.load(op).special_rows(
         x, lambda operand: draw_operand(operand, x.dtype, *x.shape, 3, CPU)
     )

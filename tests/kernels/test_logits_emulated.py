@@ -5,39 +5,11 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kernels.cuda.plan import Problem
 from kernels.logits import RowOptions, RowTensors, launch
+from tests.kernels.helpers.logits import draw_logits
 from tests.marks import slow
 
 MAY_BE_OFF = 4e-7  # relative error of values in float32
-# One row of each kind, beside ordinary ones.
-CONFIDENT, MASKED, ONLY_TARGET, TARGET_MASKED, NOTHING, NAN, INFINITE = range(7)
-
-
-@pytest.fixture
-def emulated_logits(emulated, monkeypatch):
-    """Launch the kernels of logits in the emulator; return the list of launched plans."""
-    plans = []
-
-    def launch_with(key, arguments):
-        planner, dtype, rows, cols, pack, log, _, narrow = key
-        plans.append(planner(Problem(dtype, rows, cols, pack, log, emulated.SMALL, narrow))[0])
-        kernel, _, _ = plans[-1].kernel.partition("<")
-        # Places of x and its stride in the arguments, and of what is written in vectors.
-        x, x_stride, written, its_stride = {
-            "logits_backward": (9, 12, 8, 11),
-            "loss_and_gradient": (9, 10, 16, 17),
-        }.get(kernel, (9, 10, 9, 10))
-        read, written = (
-            emulated.addresses(arguments[begin], arguments[stride], rows, cols, dtype.itemsize)
-            for begin, stride in ((x, x_stride), (written, its_stride))
-        )
-        emulated.call(plans[-1], arguments, [read], written)
-
-    monkeypatch.setattr(launch.cuda, "launch_with", launch_with)
-    monkeypatch.setattr(launch.cuda, "gpu_info", lambda _: emulated.SMALL)
-    launch.fits_in_registers.cache_clear()
-    return plans
 
 
 def exact(x: torch.Tensor, index: torch.Tensor, temperature=1.0):
@@ -62,12 +34,6 @@ def values(x, index, op="TokenLogProbEntropy", temperature=1.0, row_mask=None, *
     return first, second, sums
 
 
-def drawn(rows: int, cols: int, dtype: torch.dtype, indices: int = 1):
-    generator = torch.Generator().manual_seed(cols)
-    x = (4 * torch.randn(rows, cols, generator=generator)).to(dtype)
-    return x, torch.randint(cols, (rows, indices), generator=generator)
-
-
 FULL = 128  # Rows that fill the emulated GPU with a warp each.
 # A tile of one to eight vectors a lane; several tiles of a warp; segments; more rows than blocks.
 SHAPES = [
@@ -85,7 +51,7 @@ SHAPES = [
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, slow(torch.float16)])
 @pytest.mark.parametrize(("rows", "cols"), SHAPES)
 def test_values_of_every_code_path(rows, cols, dtype, emulated_logits):
-    x, index = drawn(rows, cols, dtype)
+    x, index = draw_logits(rows, cols, dtype=dtype, count=1)
     logsumexp, log_prob, entropy = exact(x, index, 0.7)
     first, second, _ = values(x, index, temperature=0.7)
     near = {"rtol": MAY_BE_OFF, "atol": 1e-7}
@@ -107,19 +73,19 @@ def test_values_of_every_code_path(rows, cols, dtype, emulated_logits):
 )
 def test_rows_of_any_shape_and_stride(rows, cols, beyond, before, dtype, emulated_logits):
     """Values of rows anywhere in memory, and loss and gradient with the same bits."""
-    drawn_x, index = drawn(rows, cols, dtype)
+    touching_x, index = draw_logits(rows, cols, dtype=dtype, count=1)
     wide = torch.full((before + rows * (cols + beyond) + 8,), torch.nan, dtype=dtype)
     x = wide.as_strided((rows, cols), (cols + beyond, 1), before)
-    x.copy_(drawn_x)
+    x.copy_(touching_x)
     _, log_prob, entropy = exact(x, index)
     near = {"rtol": MAY_BE_OFF, "atol": 1e-6}
     first, second, _ = values(x, index)
     torch.testing.assert_close(first.double(), log_prob, **near)
     torch.testing.assert_close(second.double(), entropy, **near)
     loss, *_ = values(x, index, "CrossEntropy")
-    assert torch.equal(loss, values(drawn_x, index, "CrossEntropy")[0])
+    assert torch.equal(loss, values(touching_x, index, "CrossEntropy")[0])
     if launch.fits_in_registers("CrossEntropy", dtype, cols, -1):
-        once, dx = torch.full((rows,), torch.nan), torch.full_like(drawn_x, torch.nan)
+        once, dx = torch.full((rows,), torch.nan), torch.full_like(touching_x, torch.nan)
         tensors = RowTensors(x, index)
         launch.forward_and_backward(RowOptions("CrossEntropy"), tensors, once, dx)
         assert torch.equal(once, loss[:, 0])
@@ -131,36 +97,19 @@ def test_rows_of_any_shape_and_stride(rows, cols, beyond, before, dtype, emulate
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("cols", [100, 2001, 5000])
-def test_special_rows(cols, dtype, emulated_logits):
-    x, index = drawn(8, cols, dtype)
-    rows = torch.arange(8)
-    x[CONFIDENT, index[CONFIDENT]] = 60.0
-    x[MASKED, : index[MASKED]] = -torch.inf
-    x[ONLY_TARGET] = -torch.inf
-    x[ONLY_TARGET, index[ONLY_TARGET]] = -3.0
-    x[TARGET_MASKED, index[TARGET_MASKED]] = -torch.inf
-    x[NOTHING], x[NAN, -1], x[INFINITE, 0] = -torch.inf, torch.nan, torch.inf
+def test_a_confident_token_keeps_its_digits(cols, dtype, emulated_logits):
+    """All that is left is exps of about -60, whose arguments are rounded."""
+    x, index = draw_logits(3, cols, dtype=dtype, count=1)
+    x.scatter_(1, index, 60.0)
     _logsumexp, log_prob, _ = exact(x, index)
-    first, entropy, _ = values(x, index)
-    finite = [MASKED, ONLY_TARGET, 7]
-    torch.testing.assert_close(first[finite].double(), log_prob[finite], rtol=MAY_BE_OFF, atol=0)
-    # All that is left is exps of about -60, whose arguments are rounded.
-    torch.testing.assert_close(first[CONFIDENT].double(), log_prob[CONFIDENT], rtol=4e-6, atol=0)
-    assert first[ONLY_TARGET] == entropy[ONLY_TARGET] == 0
-    assert first[TARGET_MASKED] == -torch.inf
-    assert entropy[: TARGET_MASKED + 1].isfinite().all()
-    assert first[NOTHING : INFINITE + 1].isnan().all()
-    assert entropy[NOTHING : INFINITE + 1].isnan().all()
-    sums, *_ = values(x, index, "LogSumExp")
-    torch.testing.assert_close(sums[:, 0], torch.logsumexp(x.float(), 1), equal_nan=True)
-    assert torch.equal(rows[sums[:, 0].isinf()], torch.tensor([NOTHING, INFINITE]))
+    torch.testing.assert_close(values(x, index)[0].double(), log_prob, rtol=4e-6, atol=0)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_masks_of_the_least_finite_number(dtype, emulated_logits):
     """Where it masks some logits, and a whole row, beside -inf of a padded vocabulary."""
     lowest = torch.finfo(dtype).min
-    x, index = drawn(3, 2001, dtype)
+    x, index = draw_logits(3, 2001, dtype=dtype, count=1)
     x[0, :1000], x[1], x[2] = lowest, lowest, lowest
     x[:, 1500:] = -torch.inf
     index[:] = 1200
@@ -177,7 +126,7 @@ def test_masks_of_the_least_finite_number(dtype, emulated_logits):
     ("offset", "spread"), [(1e3, 1), (1e5, 1), (-3e6, 1), (2e8, 20), (-2e8, 20)]
 )
 def test_rows_far_from_zero(offset, spread, emulated_logits):
-    x, index = drawn(3, 2001, torch.float32)
+    x, index = draw_logits(3, 2001, dtype=torch.float32, count=1)
     x = x * spread + offset
     _, log_prob, entropy = exact(x, index)
     first, second, _ = values(x, index)
@@ -189,14 +138,14 @@ def test_rows_far_from_zero(offset, spread, emulated_logits):
 
 
 def test_a_smoothed_loss_of_a_masked_target_is_infinite(emulated_logits):
-    x, index = drawn(3, 600, torch.float32)
+    x, index = draw_logits(3, 600, dtype=torch.float32, count=1)
     x.scatter_(1, index, -torch.inf)
     loss, *_ = values(x, index, "SmoothedCrossEntropy", label_smoothing=0.1)
     assert (loss == torch.inf).all()
 
 
 def test_an_index_outside_the_row_gives_nan(emulated_logits):
-    x, _ = drawn(3, 100, torch.float32)
+    x, _ = draw_logits(3, 100, dtype=torch.float32, count=1)
     first, entropy, _ = values(x, torch.tensor([[-1, 5], [100, 5], [3, 2**40]]))
     assert first.isnan().tolist() == [[True, False], [True, False], [False, True]]
     assert entropy.isfinite().all()
@@ -204,7 +153,7 @@ def test_an_index_outside_the_row_gives_nan(emulated_logits):
 
 @pytest.mark.parametrize("cols", [600, 5000])
 def test_a_row_that_is_not_kept_is_zero_and_not_used(cols, emulated_logits):
-    x, index = drawn(3, cols, torch.float32)
+    x, index = draw_logits(3, cols, dtype=torch.float32, count=1)
     x[1], index[1] = torch.nan, 2**50
     kept = torch.tensor([True, False, True])
     first, entropy, sums = values(x, index, row_mask=kept)
@@ -220,12 +169,11 @@ def test_a_row_that_is_not_kept_is_zero_and_not_used(cols, emulated_logits):
 @pytest.mark.parametrize("cols", [100, 2001, 5000, 5003])
 def test_a_row_has_the_same_bits_in_any_batch_and_at_any_address(cols, dtype, emulated_logits):
     many = 2 * FULL if cols > 4000 else 40
-    x, index = drawn(many, cols, dtype)
+    x, index = draw_logits(many, cols, dtype=dtype, count=1)
     pair = values(x, index)[:2]
     for row in (0, many - 1):
-        alone = torch.empty(cols + 1, dtype=dtype)[1:].view(1, cols)
-        alone.copy_(x[row])
-        for all_rows, one in zip(pair, values(alone, index[row : row + 1]), strict=False):
+        unaligned = torch.empty(cols + 1, dtype=dtype)[1:].view(1, cols).copy_(x[row])
+        for all_rows, one in zip(pair, values(unaligned, index[row : row + 1]), strict=False):
             assert torch.equal(all_rows[row], one[0])
     assert len({plan.blocks for plan in emulated_logits}) > 1
     if many > FULL:  # a block of few rows works on several segments at once
@@ -235,7 +183,7 @@ def test_a_row_has_the_same_bits_in_any_batch_and_at_any_address(cols, dtype, em
 @pytest.mark.parametrize(("dtype", "may_be_off"), [(torch.float32, 3e-6), (torch.bfloat16, 2**-8)])
 @pytest.mark.parametrize("cols", [100, 2001, 9000])
 def test_gradients(cols, dtype, may_be_off, emulated_logits):
-    x, index = drawn(4, cols, dtype, indices=3)
+    x, index = draw_logits(4, cols, dtype=dtype, count=3)
     x[0, :50] = -torch.inf
     index[0, 0], index[1, 1] = 60, index[1, 0]  # an index that is twice there
     log_p = torch.log_softmax(x.double() / 0.7, 1)
@@ -260,7 +208,7 @@ def test_gradients(cols, dtype, may_be_off, emulated_logits):
 
 @pytest.mark.parametrize("in_place", [False, True])
 def test_loss_and_its_gradient(in_place, emulated_logits):
-    x, target = drawn(5, 2001, torch.float32)
+    x, target = draw_logits(5, 2001, dtype=torch.float32, count=1)
     target[2] = -100
     settings = {"label_smoothing": 0.1, "z_loss": 0.01, "ignore_index": -100}
     wide = x.double().requires_grad_()
@@ -295,7 +243,7 @@ def test_loss_and_its_gradient(in_place, emulated_logits):
 )
 @pytest.mark.parametrize("in_place", [False, True])
 def test_loss_and_gradient_in_one_pass_are_those_of_two(cols, dtype, in_place, emulated_logits):
-    x, target = drawn(5, cols, dtype)
+    x, target = draw_logits(5, cols, dtype=dtype, count=1)
     target[2], x[3, target[3]], x[4, 7 : cols // 2] = -100, 50.0, -torch.inf
     for operation, smoothing in (("CrossEntropy", 0.0), ("SmoothedCrossEntropy", 0.1)):
         settings = {"ignore_index": -100, "label_smoothing": smoothing, "z_loss": 0.01}
@@ -315,7 +263,7 @@ def test_loss_and_gradient_in_one_pass_are_those_of_two(cols, dtype, in_place, e
 
 
 def test_the_gradient_of_a_sure_token_keeps_its_digits(emulated_logits):
-    x, index = drawn(1, 600, torch.float32)
+    x, index = draw_logits(1, 600, dtype=torch.float32, count=1)
     x[0, index[0]] = 60.0
     _, log_prob, _ = exact(x, index)
     _, _, sums = values(x, index)
@@ -326,12 +274,7 @@ def test_the_gradient_of_a_sure_token_keeps_its_digits(emulated_logits):
 
 
 @pytest.mark.parametrize("is_sum", [False, True])
-def test_the_mean_of_losses_leaves_ignored_targets_out(is_sum, emulated, monkeypatch):
-    def launch_with(key, arguments):
-        (plan,) = key[0](Problem(*key[1:6], emulated.SMALL))
-        emulated.call(plan, arguments, [range(0)], range(0))
-
-    monkeypatch.setattr(launch.cuda, "launch_with", launch_with)
+def test_the_mean_of_losses_leaves_ignored_targets_out(is_sum, emulated_logits):
     losses, targets = torch.randn(3000).abs(), torch.arange(3000)
     result, scale = torch.empty(2).unbind()
     targets[::3] = -100
@@ -346,14 +289,8 @@ def test_the_mean_of_losses_leaves_ignored_targets_out(is_sum, emulated, monkeyp
 @pytest.mark.parametrize(
     "g", [torch.tensor(0.3), torch.tensor([1.0, 2.0, 0.0])], ids=["one", "rows"]
 )
-def test_rows_are_multiplied(g, dtype, emulated, monkeypatch):
-    def launch_with(key, arguments):
-        (plan,) = key[0](Problem(*key[1:6], emulated.SMALL))
-        extent = range(arguments[0], arguments[0] + dx.numel() * dx.element_size())
-        emulated.call(plan, arguments, [extent], extent)
-
-    monkeypatch.setattr(launch.cuda, "launch_with", launch_with)
-    dx, _ = drawn(3, 2001, dtype)
+def test_rows_are_multiplied(g, dtype, emulated_logits):
+    dx, _ = draw_logits(3, 2001, dtype=dtype, count=1)
     right = (dx.float() * g.view(-1, 1)).to(dtype)
     launch.multiply_rows(dx, g)
     assert torch.equal(dx, right)

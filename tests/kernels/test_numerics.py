@@ -9,7 +9,7 @@ import operations
 from measure import inputs
 from tests.kernels.helpers import launches, variants
 from tests.kernels.helpers.dropin import special_rows
-from tests.kernels.helpers.variants import CONTRIBUTED, CUDA, OURS, assert_right, loaded, run
+from tests.kernels.helpers.variants import CONTRIBUTED, CUDA, OURS, assert_rows_right, loaded, run
 from tests.marks import slow
 
 # How far 1 may be off where only one element counts: FasterTransformer adds 1e-6 to every sum.
@@ -89,7 +89,7 @@ def test_any_number_of_columns(name, op, dtype, columns, device):
             read = inputs.draw_for(op, "normal", dtype, rows, cols, cols, device)
             if refused(name, read[0]) or (y := output_of(name, op, read)) is None:
                 continue
-            assert inexact or variants.problem(y, read, op, truncates) is None, cols
+            assert inexact or variants.rows_problem(y, read, op, truncates) is None, cols
             taken += 1
     assert taken >= 4 or name in CONTRIBUTED
 
@@ -102,7 +102,7 @@ def test_more_rows_than_programs(name, device):
     x = torch.randn(rows, cols, device=device)
     if name in CONTRIBUTED and refused(name, x):
         pytest.skip(f"{name} does not take rows of {cols}")
-    assert_right(run(name, x, torch.full_like(x, torch.nan)), x)
+    assert_rows_right(run(name, x, torch.full_like(x, torch.nan)), x)
 
 
 # Columns, and those before the rows of each matrix, the output last: packs of 1, 2 and 4; an input
@@ -135,7 +135,7 @@ def test_infinities_and_nan_as_torch_has_them(name, op, cols, device):
         read = (special_rows(8, cols, device=device),)
     if refused(name, read[0]) or (y := output_of(name, op, read)) is None:
         pytest.skip(f"{name} does not take rows of {cols}")
-    assert variants.problem(y, read, op) is None  # NaN is where it is in float64
+    assert variants.rows_problem(y, read, op) is None  # NaN is where it is in float64
     if "backward" in op:
         assert y[1:3].isnan().all()
         assert y[3:].isfinite().all()
@@ -175,4 +175,4 @@ def test_offsets_beyond_two_to_the_31(name, op, lengths, device):
     y = kernels.load(name).function(op)(*read, torch.full_like(read[0], torch.nan))
     assert y.numel() > 2**31
     for rows in ends:
-        assert variants.problem(y[rows], [tensor[rows] for tensor in read], op) is None
+        assert variants.rows_problem(y[rows], [tensor[rows] for tensor in read], op) is None

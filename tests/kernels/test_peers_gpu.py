@@ -5,7 +5,7 @@ import torch
 
 import kernels
 from tests.kernels.helpers import launches
-from tests.kernels.helpers.variants import PEERS, assert_right, loaded
+from tests.kernels.helpers.variants import PEERS, assert_rows_right, loaded
 from tests.kernels.test_peers import CONFIGS
 from tests.marks import slow
 
@@ -61,5 +61,5 @@ def test_a_row_as_long_as_quack_can_take(device):
     if shared != H200_SHARED:
         pytest.skip(f"the number is for blocks with {H200_SHARED} bytes; these have {shared}")
     x = torch.randn(2, 917_504, device=device)
-    assert_right(variant.softmax(x), x)
+    assert_rows_right(variant.softmax(x), x)
     assert "shared memory" in variant.unsupported(torch.empty(1, 917_508, device=device))

@@ -5,7 +5,8 @@ import torch
 
 import kernels
 from kernels.dropin import replace
-from tests.kernels.helpers.dropin import DTYPES, OPS, assert_right
+from kernels.tensors import DTYPES
+from tests.kernels.helpers.dropin import OPS, assert_right
 from tests.marks import slow
 
 

@@ -10,9 +10,9 @@ import pytest
 import kernels
 from kernels.cuda import nvrtc
 from kernels.cuda.plan import GPUS
+from kernels.tensors import DTYPES
 from measure import ROOT
 from tests.kernels.helpers import launches, sanitize
-from tests.kernels.helpers.variants import DTYPES
 
 # Words of compute-sanitizer.
 MEMCHECK = """exit code 66

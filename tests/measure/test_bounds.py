@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
+from kernels.tensors import DTYPES
 from measure.check import tolerance
-from tests.kernels.helpers.variants import DTYPES
 
 UNIT, EXP, LEAST = 2.0**-24, 4e-6, 2.0**-126  # the constants of operations/__init__.py
 F32, F16, B16 = torch.float32, torch.float16, torch.bfloat16

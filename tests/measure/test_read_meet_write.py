@@ -9,10 +9,10 @@ import kernels
 import operations
 from kernels.cuda import launch
 from kernels.cuda.plan import GPUS, Problem
+from kernels.tensors import DTYPES
 from measure.clock import read_meet_write
 from measure.clock.read_meet_write import FORMS, SOURCE, plan
 from tests.kernels.helpers.offline import built
-from tests.kernels.helpers.variants import DTYPES
 
 
 def candidates(x, op="softmax"):

@@ -6,12 +6,12 @@ import torch
 import operations
 from kernels.cuda import launch
 from kernels.cuda.plan import GPUS, Problem
+from kernels.tensors import DTYPES
 from measure.clock import copy_kernel, roofline
 from measure.clock.roofline import Bulk, Vecs, plan
 from measure.inputs import empty_out
 from operations import ROOFLINES
 from tests.kernels.helpers.offline import built
-from tests.kernels.helpers.variants import DTYPES
 
 EVERY = [(kind, form) for kind, forms in roofline.FORMS.items() for form in forms]
 # An operation of each roofline.

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 import operations
+from kernels.tensors import DTYPES
 from measure import inputs
-from measure.check import tolerance
-from tests.kernels.helpers.variants import DTYPES
+from tests.kernels.helpers.variants import rows_problem
 from tests.marks import slow
 
 CPU = torch.device("cpu")
@@ -32,10 +32,6 @@ def compute(op, operands, precision=torch.float64, share=1.0):
     return y_wide.to(operands[0].dtype)
 
 
-def problem(y, operands, op, **options):
-    return tolerance.check_rows(y, operands, op, **options).problem
-
-
 def draw(op, kind, dtype, rows, cols):
     """What ``op`` reads: rows that are drawn, masked by -inf in part, or far from 0."""
     distribution = "uniform" if kind == "uniform" else "normal"
@@ -58,7 +54,7 @@ def draw(op, kind, dtype, rows, cols):
 def test_what_arithmetic_can_reach_passes(op, dtype, kind, cols):
     operands = draw(op, kind, dtype, 8, cols)
     for precision in (torch.float64, torch.float32):
-        assert problem(compute(op, operands, precision), operands, op) is None
+        assert rows_problem(compute(op, operands, precision), operands, op) is None
 
 
 # Float16 that went through bfloat16 has 8 bits; bfloat16 with 5 is as coarse.
@@ -70,7 +66,7 @@ def test_a_result_of_fewer_bits_than_the_dtype_fails(op, cols, kind, dtype, bits
     operands = draw(op, kind, dtype, 16, cols)
     mantissa, exponent = torch.frexp(compute(op, operands).float())
     coarse = torch.ldexp((mantissa * 2**bits).round(), exponent - bits).to(dtype)
-    assert problem(coarse, operands, op) is not None
+    assert rows_problem(coarse, operands, op) is not None
 
 
 LAST = torch.tensor([-1])
@@ -97,7 +93,7 @@ def test_what_leaves_something_out_fails(op, wrong, cols, dtype):
     if (wrong, dtype) == ("a thousandth more", torch.bfloat16):
         pytest.skip("less than its rounding")
     operands = draw(op, "normal", dtype, 16, cols)
-    assert problem(WRONG[wrong](op, operands), operands, op) is not None
+    assert rows_problem(WRONG[wrong](op, operands), operands, op) is not None
 
 
 @each_op
@@ -107,9 +103,9 @@ def test_truncation_is_told_from_rounding(op):
     exact = compute(op, tuple(x.float() for x in operands), torch.float32)
     truncated = (exact.view(torch.int32) & -65536).view(torch.float32).to(torch.bfloat16)
     if op != "softmax_backward":  # may be rounded twice, which is as much
-        assert problem(truncated, operands, op) is not None
-    assert problem(truncated, operands, op, truncates=True) is None
-    assert problem(compute(op, operands, share=0.9), operands, op, truncates=True) is not None
+        assert rows_problem(truncated, operands, op) is not None
+    assert rows_problem(truncated, operands, op, True) is None
+    assert rows_problem(compute(op, operands, share=0.9), operands, op, True) is not None
 
 
 @each_op
@@ -118,15 +114,15 @@ def test_what_is_not_finite_belongs_where_float64_has_it(op):
     operands[0][1, 3] = torch.inf
     operands[0][2, 4] = torch.nan
     y = compute(op, operands)
-    assert problem(y, operands, op) is None
+    assert rows_problem(y, operands, op) is None
     for row, value in ((0, torch.nan), (0, torch.inf), (1, 0.5), (2, 0.5)):
         changed = y.clone()
         changed[row, 5] = value
-        assert f"at column 5 where {op} is" in problem(changed, operands, op)
+        assert f"at column 5 where {op} is" in rows_problem(changed, operands, op)
 
 
 def test_a_value_beyond_the_dtype_may_be_its_infinity_or_its_largest():
     x = torch.tensor([[-65504.0, 65504.0]], dtype=torch.float16)  # log-softmax: -131008 and 0
     for low, fine in ((-torch.inf, True), (-65504.0, True), (-60000.0, False), (torch.inf, False)):
         y = torch.tensor([[low, 0.0]], dtype=torch.float16)
-        assert (problem(y, (x,), "log_softmax") is None) == fine
+        assert (rows_problem(y, (x,), "log_softmax") is None) == fine

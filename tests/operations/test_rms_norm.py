@@ -7,13 +7,14 @@ import torch
 
 import kernels
 import operations
+from kernels.tensors import DTYPES
 from measure import ROOT
 from measure.check import correctness, edge_cases
 from measure.device.opened import open_device
 from measure.inputs import draw_at
 from tests import copies
 from tests.bench import point
-from tests.kernels.helpers.variants import DTYPES, forget
+from tests.kernels.helpers.variants import forget
 from tests.workflow.runner import Runner, read_csv
 
 FOLDER = ROOT / "examples" / "rms_norm"

@@ -5,11 +5,11 @@ import itertools
 import pytest
 import torch
 
+from kernels.tensors import DTYPES
 from measure.check import tolerance
 from tests.marks import slow
 
 OPS = ("softmax", "log_softmax")
-DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 # The operation is a line at a kernel's end, and the type a conversion: each of them once.
 KINDS = [("softmax", torch.float32), ("log_softmax", torch.bfloat16)]
 OTHERS = [kind for kind in itertools.product(OPS, DTYPES) if kind not in KINDS]

@@ -13,8 +13,9 @@ import torch
 import kernels
 from kernels.cuda.plan import VEC_BYTES, GpuProperties, LaunchPlan, Problem, widest_pack
 from kernels.registry import discover, source_scan
+from kernels.tensors import DTYPES
 from measure import inputs
-from tests.kernels.helpers.variants import CONTRIBUTED, DTYPES, OWN_FAMILIES, in_family, problem
+from tests.kernels.helpers.variants import CONTRIBUTED, OWN_FAMILIES, in_family, rows_problem
 
 # Lengths in ascending order: the first that reaches a code path is taken. One element; a part of
 # a warp; around the limits of a warp, a block, a cluster, shared memory, all registers.
@@ -150,7 +151,7 @@ def problem_of(launch: Launch, device: torch.device | str = "cuda", run=None) ->
     views += [placed(torch.full(size, GUARD, dtype=out_dtype), *out_at)]
     moved_views = [moved(view, device) for view in views]
     y = moved(run(*moved_views), "cpu")
-    wrong = problem(y, [tensor.to(out_dtype) for tensor in drawn], launch.op)
+    wrong = rows_problem(y, [tensor.to(out_dtype) for tensor in drawn], launch.op)
     kept = [torch.equal(a._base.cpu(), b._base) for a, b in zip(moved_views, views, strict=True)]
     y.fill_(GUARD)
     if wrong is None and not all(kept[:-1]):

@@ -17,7 +17,6 @@ def in_family(*families: str) -> list[str]:
 # The families that the project itself maintains, with tests of particular files.
 OWN_FAMILIES = "published", "frontier"
 CUDA = [name for name in in_family("published") if "cuda" in kernels.packages(name)]
-DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 IN_CUDA = [name for name in in_family("frontier") if "cuda" in kernels.packages(name)]
 FRONTIER = [name for name in IN_CUDA if "softmax" in kernels.ops(name)]
 # Kernels that were handed in. Nothing is expected of them by name, and they may refuse any input.
@@ -60,14 +59,14 @@ def run(name: str, x: torch.Tensor, out=None) -> torch.Tensor:
     return variant.softmax(x, out)
 
 
-def problem(y: torch.Tensor, read, op: str, *truncates: bool) -> str | None:
+def rows_problem(y: torch.Tensor, read, op: str, *truncates: bool) -> str | None:
     """None, or how y differs in float64 from ``op`` of what is read: x, or g and y."""
     return correctness.check_rows(y, tuple(read), op, *truncates).problem
 
 
-def assert_right(y: torch.Tensor, x: torch.Tensor, op: str = "softmax", out=None) -> None:
+def assert_rows_right(y: torch.Tensor, x: torch.Tensor, op: str = "softmax", out=None) -> None:
     """Assert that y is ``op`` of the rows of x in float64, and ``out`` if one is given."""
-    wrong = correctness.check_result(y, x, out) or problem(y, (x,), op)
+    wrong = correctness.check_result(y, x, out) or rows_problem(y, (x,), op)
     assert wrong is None, (tuple(x.shape), x.stride(), wrong)
 
 
