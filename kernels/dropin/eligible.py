@@ -13,6 +13,7 @@ import importlib.util
 import numbers
 import operator
 import pkgutil
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -138,6 +139,14 @@ def bypasses_dispatcher(x: Tensor) -> bool:
     if function_modes() and not only_default_devices():
         return False
     return forward_ad._current_level < 0
+
+
+def eager_apply(function: type[torch.autograd.Function]) -> Callable:
+    """Return ``function.apply`` without its support for torch.func, for plain tensors.
+
+    It takes 4 instead of 6 µs (measured on a CPU).
+    """
+    return getattr(super(torch.autograd.Function, function), "apply", function.apply)
 
 
 def only_default_devices() -> bool:

@@ -13,7 +13,7 @@ from torch import Tensor, is_grad_enabled
 from torch.compiler import is_dynamo_compiling
 from torch.library import custom_op
 
-from .eligible import TYPES, bypasses_dispatcher
+from .eligible import TYPES, bypasses_dispatcher, eager_apply
 from .functions import FUNCTIONS
 from .library_function import KnownLaunch, LibraryFunction, new_output
 
@@ -111,6 +111,4 @@ class EagerFunction(torch.autograd.Function):
         return gradient.operator(g, y, dim, dtype) if dx is None else dx, None
 
 
-# torch.autograd.Function.apply minus its support for torch.func, which plain tensors never need: it
-# takes 4 instead of 6 µs (measured on a CPU).
-apply = getattr(super(torch.autograd.Function, EagerFunction), "apply", EagerFunction.apply)
+apply = eager_apply(EagerFunction)

@@ -54,6 +54,19 @@ def test_a_gradient_that_is_computed_with_the_loss_has_no_derivative(operators):
         torch.autograd.grad(loss, x, create_graph=True)
 
 
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+def test_torch_ignores_that_a_gradient_is_wanted_early(reduction, requires_grad):
+    """Where no kernel computes, or nothing needs a gradient."""
+    x, target = draw_logits(8, 40)
+    loss = cross_entropy(
+        x.requires_grad_(requires_grad), target, reduction=reduction, gradient_in_forward=True
+    )
+    torch.testing.assert_close(loss, F.cross_entropy(x, target, reduction=reduction))
+    z_loss = cross_entropy(x, target, reduction=reduction, gradient_in_forward=True, z_loss=0.0001)
+    assert z_loss.shape == loss.shape
+
+
 @pytest.mark.parametrize("default", [torch.float64, torch.bfloat16])
 def test_what_a_kernel_multiplies_by_is_float32_whatever_the_default(default):
     """The kernel reads four bytes of it."""
@@ -62,7 +75,7 @@ def test_what_a_kernel_multiplies_by_is_float32_whatever_the_default(default):
     before = torch.get_default_dtype()
     torch.set_default_dtype(default)
     try:
-        mean, scale = loss_module.reduce_losses(losses, tensors, options, False)
+        mean, scale = loss_module.reduce_losses(losses, tensors, options, False, False)
     finally:
         torch.set_default_dtype(before)
     assert (scale.dtype, mean.dtype) == (torch.float32, torch.float32)

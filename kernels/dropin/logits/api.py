@@ -9,6 +9,7 @@ from .loss import compute_loss
 from .rows import as_rows, compute, takes
 
 LOGSUMEXP = RowOptions("LogSumExp")
+REDUCTIONS = "none", "mean", "sum"
 MIN_TEMPERATURE = 1e-38  # its inverse is still a float32 number
 # looked up now, because a user may replace torch's functions with this module's later
 _logsumexp_of_torch = torch.logsumexp
@@ -140,14 +141,25 @@ def cross_entropy(
         z_loss = _as_float(z_loss, "z_loss")
     if not isinstance(label_smoothing, (float, int)):
         label_smoothing = _as_float(label_smoothing, "label_smoothing")
-    reduction = _reduction(size_average, reduce, reduction)
-    ignore_index = as_int(ignore_index)
-    plain = weight is None and isinstance(target, Tensor) and target.dtype is torch.int64
-    plain = plain and isinstance(input, Tensor) and type(ignore_index) is int
-    plain = plain and 1 <= input.dim() <= 2 and target.get_device() == input.get_device()
-    plain = plain and 0 <= label_smoothing <= 1 and reduction in ("none", "mean", "sum")
-    plain = plain and target.shape == input.shape[:-1] and -(2**63) <= ignore_index < 2**63
-    if not (plain and (takes(input) or (z_loss and input.is_floating_point()))):
+    if size_average is not None or reduce is not None:
+        reduction = _reduction(size_average, reduce)
+    if type(ignore_index) is not int:
+        ignore_index = as_int(ignore_index)
+    is_plain = (
+        weight is None
+        and isinstance(target, Tensor)
+        and isinstance(input, Tensor)
+        and target.dtype is torch.int64
+        and 1 <= (rank := input.dim()) <= 2
+        and target.shape == input.shape[:-1]
+        and target.get_device() == input.get_device()
+        and 0 <= label_smoothing <= 1
+        and reduction in REDUCTIONS
+        and type(ignore_index) is int
+        and -(2**63) <= ignore_index < 2**63
+    )
+    is_taken = is_plain and takes(input)
+    if not is_taken and not (is_plain and z_loss and input.is_floating_point()):
         if z_loss:
             raise ValueError(
                 "z_loss needs floating-point input (N, C) or (C,), int64 classes, no weight, an "
@@ -159,9 +171,11 @@ def cross_entropy(
         )
     operation = "SmoothedCrossEntropy" if label_smoothing else "CrossEntropy"
     options = RowOptions(operation, 1.0, ignore_index, label_smoothing, z_loss)
-    rows = as_rows(input if input.dim() == 2 else input.unsqueeze(0))
+    rows = as_rows(input if rank == 2 else input.unsqueeze(0))
     tensors = RowTensors(rows, target.contiguous())
-    loss = compute_loss(tensors, options, reduction, gradient_in_forward, inplace_backward)
+    loss = compute_loss(
+        tensors, options, reduction, gradient_in_forward, inplace_backward, is_taken
+    )
     return loss if _returns_float32(input) else loss.to(input.dtype)
 
 
@@ -170,12 +184,11 @@ def _returns_float32(x: Tensor) -> bool:
     return x.dtype is torch.float32 or is_autocast_enabled("cuda" if x.is_cuda else x.device.type)
 
 
-def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    if size_average is not None or reduce is not None:  # torch's older arguments, True by default
-        if reduce is not None and not reduce:
-            return "none"
-        return "sum" if size_average is not None and not size_average else "mean"
-    return reduction
+def _reduction(size_average: bool | None, reduce: bool | None) -> str:
+    """Return the reduction that torch's older arguments, which are True by default, stand for."""
+    if reduce is not None and not reduce:
+        return "none"
+    return "sum" if size_average is not None and not size_average else "mean"
 
 
 def _as_float(value: object, name: str) -> float:

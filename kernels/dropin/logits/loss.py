@@ -9,16 +9,16 @@ from torch import Tensor
 from torch.compiler import is_dynamo_compiling
 
 from ...logits import RowOptions, RowTensors
-from ..eligible import bypasses_dispatcher, transforms
-from .by_torch import gradient_by_torch
+from ..eligible import bypasses_dispatcher, eager_apply, transforms
+from .by_torch import gradient_by_torch, values_by_torch
 from .rows import (
     compute,
     gradient,
+    launched_values,
     may_launch,
     may_overwrite,
     new_float32,
     row_kernels,
-    takes,
     try_launch,
     values,
 )
@@ -34,8 +34,9 @@ class EagerReducedLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, tensors: RowTensors, options: RowOptions, is_sum: bool, in_place: bool):
-        losses, _, sums = values(tensors, options)
-        mean, scale = reduce_losses(losses, tensors, options, is_sum)
+        launched = launched_values(tensors, options, keeps_sums=True)
+        losses, _, sums = launched or values_by_torch(tensors, options)
+        mean, scale = reduce_losses(losses, tensors, options, is_sum, launched is not None)
         ctx.save_for_backward(x, tensors.index, sums, scale)
         ctx.options, ctx.in_place = options, in_place
         return mean
@@ -61,7 +62,8 @@ class EagerLossAndGradient(torch.autograd.Function):
         losses, ctx.dx = _losses_and_gradient(tensors, options, scale, in_place)
         if reduction == "none":
             return losses
-        return reduce_losses(losses, tensors, options, reduction == "sum")[0]
+        launches = may_launch(tensors, options)
+        return reduce_losses(losses, tensors, options, reduction == "sum", launches)[0]
 
     @staticmethod
     def backward(ctx, g):
@@ -73,6 +75,10 @@ class EagerLossAndGradient(torch.autograd.Function):
         if not (launches and try_launch(dx, options, row_kernels().multiply_rows, dx, g)):
             dx.mul_(g[:, None] if g.dim() else g)
         return dx, *[None] * 4
+
+
+apply_reduced_loss = eager_apply(EagerReducedLoss)
+apply_loss_and_gradient = eager_apply(EagerLossAndGradient)
 
 
 def _losses_and_gradient(
@@ -106,11 +112,14 @@ def _inverse(count: Tensor) -> Tensor:
 
 
 def reduce_losses(
-    losses: Tensor, tensors: RowTensors, options: RowOptions, is_sum: bool
+    losses: Tensor, tensors: RowTensors, options: RowOptions, is_sum: bool, launches: bool
 ) -> tuple[Tensor, Tensor]:
-    """Return the mean or the sum of losses, and the factor by which it scales the gradient."""
-    if may_launch(tensors, options):
-        result, scale = (new_float32((), losses) for _ in range(2))
+    """Return the mean or the sum of losses, and the factor by which it scales the gradient.
+
+    ``launches``: whether a kernel may compute them, as ``may_launch`` says.
+    """
+    if launches:
+        result, scale = new_float32((), losses), new_float32((), losses)
         arguments = losses, tensors.index, result, scale, options.ignore_index, is_sum
         if try_launch(tensors.x, options, row_kernels().loss_mean, *arguments):
             return result, scale
@@ -120,30 +129,31 @@ def reduce_losses(
     return losses.sum() / count, _inverse(count)
 
 
-def _is_eager(x: Tensor) -> bool:
-    """Return whether a kernel may compute rows of x without torch's dispatcher."""
-    return not is_dynamo_compiling() and bypasses_dispatcher(x) and takes(x)
-
-
 def compute_loss(
     tensors: RowTensors,
     options: RowOptions,
     reduction: str,
     gradient_in_forward: bool,
     in_place: bool,
+    is_taken: bool,
 ) -> Tensor:
-    """Return the losses of rows, or their mean or sum, by a kernel if one supports them."""
+    """Return the losses of rows, or their mean or sum, by a kernel if one supports them.
+
+    ``is_taken`` is what ``takes`` says about the logits.
+    """
     x, is_sum = tensors.x, reduction == "sum"
     differentiates = x.requires_grad and torch.is_grad_enabled()
-    if gradient_in_forward and differentiates and _is_eager(x):
+    is_eager = is_taken and not is_dynamo_compiling() and bypasses_dispatcher(x)
+    if gradient_in_forward and differentiates and is_eager:
         in_place = in_place and may_overwrite(x)
-        return EagerLossAndGradient.apply(x, tensors, options, reduction, in_place)
+        return apply_loss_and_gradient(x, tensors, options, reduction, in_place)
     if reduction == "none":
         return compute(tensors, options, in_place)[0]
-    if not _is_eager(x):
+    if not is_eager:
         losses, _ = compute(tensors, options)
         return losses.sum() / (1 if is_sum else _count(tensors, options))
     if differentiates:
-        return EagerReducedLoss.apply(x, tensors, options, is_sum, in_place and may_overwrite(x))
-    losses, *_ = values(tensors, options, keeps_sums=False)
-    return reduce_losses(losses, tensors, options, is_sum)[0]
+        return apply_reduced_loss(x, tensors, options, is_sum, in_place and may_overwrite(x))
+    launched = launched_values(tensors, options, keeps_sums=False)
+    losses, *_ = launched or values_by_torch(tensors, options)
+    return reduce_losses(losses, tensors, options, is_sum, launched is not None)[0]
