@@ -29,15 +29,17 @@ def with_contributed(tmp_path) -> Path:
     shutil.copy(ROOT / ".clang-format", folder)
     for language in LANGUAGES:
         name = NAMES[language]
-        said = run(sys.executable, "-m", "kernels", "new", name, "--language", language, cwd=folder)
-        assert f"    python -m pytest tests/kernels -k {name}\n" in said
+        output = run(
+            sys.executable, "-m", "kernels", "new", name, "--language", language, cwd=folder
+        )
+        assert f"    python -m pytest tests/kernels -k {name}\n" in output
     return folder
 
 
 def test_the_tests_that_new_names_pass(with_contributed):
     words = " or ".join(NAMES.values())
-    said = run(*PYTEST, "tests/kernels", "-k", words, cwd=with_contributed)
-    assert " passed" in said
+    output = run(*PYTEST, "tests/kernels", "-k", words, cwd=with_contributed)
+    assert " passed" in output
 
 
 # A narrow kernel: it takes few inputs, and the reason for it is its own.
@@ -52,5 +54,5 @@ def unsupported(x):
 def test_all_tests_that_list_the_kernels_pass(with_contributed):
     with (with_contributed / "kernels/contributed/softly.py").open("a", encoding="utf-8") as file:
         file.write(NARROW)
-    said = run(*PYTEST, *LISTING, cwd=with_contributed)
-    assert " passed" in said
+    output = run(*PYTEST, *LISTING, cwd=with_contributed)
+    assert " passed" in output

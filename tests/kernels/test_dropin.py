@@ -128,7 +128,7 @@ def test_strides_are_those_of_a_new_tensor(dim, launches, device):
         y = kernels.softmax(x, dim)
         assert y.stride() == torch.softmax(x, dim).stride() == (5, 1)
         (dx,) = torch.autograd.grad(
-            kernels.softmax(own := x.detach().requires_grad_(), dim), own, torch.ones_like(y)
+            kernels.softmax(leaf := x.detach().requires_grad_(), dim), leaf, torch.ones_like(y)
         )
         assert dx.stride() == (5, 1)
     assert SOFTMAX.gradient.launch(dim, odd.dtype, odd, odd).stride() == (5, 1)

@@ -35,8 +35,8 @@ def profiled(function) -> set[str]:
 def test_nothing_of_torch_stands_between_an_eager_call_and_the_kernel(x, launches):
     seen = profiled(lambda: kernels.softmax(x, 1))
     assert not seen & {OPERATOR, "aten::softmax", "aten::_softmax"}
-    own = x.clone().requires_grad_()
-    seen = profiled(lambda: kernels.softmax(own, 1).backward(x))
+    leaf = x.clone().requires_grad_()
+    seen = profiled(lambda: kernels.softmax(leaf, 1).backward(x))
     assert not any("softmax_bench" in name for name in seen)
     assert len(launches) == 3
     outputs = []
@@ -84,13 +84,13 @@ def test_gradients_and_vmap_in_either_order(op, x, launches):
     gs = torch.randn(2, *x.shape, device=x.device)
     outputs = []
     for module in (kernels, torch):
-        own = x.clone().requires_grad_()
+        leaf = x.clone().requires_grad_()
         f = getattr(module, op)
-        vmap(lambda a, f=f: f(a, 0), in_dims=2)(own).square().sum().backward()
-        y = f(own, 1)
-        backward = vmap(lambda g, y=y, x=own: torch.autograd.grad(y, x, g, retain_graph=True)[0])
-        older = torch.autograd.grad(y, own, gs, is_grads_batched=True, retain_graph=True)
-        outputs.append((own.grad, backward(gs), *older))
+        vmap(lambda a, f=f: f(a, 0), in_dims=2)(leaf).square().sum().backward()
+        y = f(leaf, 1)
+        backward = vmap(lambda g, y=y, x=leaf: torch.autograd.grad(y, x, g, retain_graph=True)[0])
+        older = torch.autograd.grad(y, leaf, gs, is_grads_batched=True, retain_graph=True)
+        outputs.append((leaf.grad, backward(gs), *older))
     torch.testing.assert_close(*outputs)
     assert len(launches) == 2 + 1 + len(gs) + 1
 
@@ -103,11 +103,11 @@ FLOAT32 = torch.float32  # out of float16
 )
 def test_torchs_check_of_the_operators(log, dtype, x, launches):
     function = FUNCTIONS[log]
-    own = (x if dtype is None else x.half()).transpose(0, 2).requires_grad_()
-    torch.library.opcheck(function.operator, (own, 1, dtype))
-    y = getattr(torch, function.name)(own.detach(), 1, dtype=dtype).requires_grad_()
+    leaf = (x if dtype is None else x.half()).transpose(0, 2).requires_grad_()
+    torch.library.opcheck(function.operator, (leaf, 1, dtype))
+    y = getattr(torch, function.name)(leaf.detach(), 1, dtype=dtype).requires_grad_()
     g = torch.randn_like(y).requires_grad_()
-    torch.library.opcheck(function.gradient.operator, (g, y, 1, own.dtype))
+    torch.library.opcheck(function.gradient.operator, (g, y, 1, leaf.dtype))
     assert launches
 
 
@@ -138,12 +138,12 @@ def test_a_backward_compiled_by_itself(op, whole, x, launches, reset_dynamo):
     """Compiled autograd traces what an eager forward left for its backward."""
     outputs = []
     for module in (kernels, torch):
-        own = x.clone().requires_grad_()
-        loss = getattr(module, op)(own.cos(), 1).square().sum()
+        leaf = x.clone().requires_grad_()
+        loss = getattr(module, op)(leaf.cos(), 1).square().sum()
         compiler = functools.partial(torch.compile, backend="aot_eager", fullgraph=whole)
         with torch._dynamo.compiled_autograd._enable(compiler):
             loss.backward()
-        outputs.append(own.grad)
+        outputs.append(leaf.grad)
     torch.testing.assert_close(*outputs)
     assert len(launches) == 2
 

@@ -118,15 +118,15 @@ def test_through_another_dtype(op, narrow, launches, device):
     Any other cast comes first, as torch has it: rounding the input changes more.
     """
     torch.manual_seed(2)
-    for own, dtype in ((narrow, torch.float32), (torch.float32, narrow)):
+    for input_dtype, dtype in ((narrow, torch.float32), (torch.float32, narrow)):
         for cols in CONVERTED if device.type == "cuda" else CONVERTED[:2]:
-            x = torch.randn(3, cols + 9, device=device).to(own)[:, :cols].requires_grad_()
+            x = torch.randn(3, cols + 9, device=device).to(input_dtype)[:, :cols].requires_grad_()
             y = getattr(kernels, op)(x, 1, dtype=dtype)
             assert_right(y.detach(), x.detach().to(dtype), 1, op)
-            assert (launches[-1][1] == x.data_ptr()) == (own == narrow)
+            assert (launches[-1][1] == x.data_ptr()) == (input_dtype == narrow)
             g = torch.randn_like(y)
             (dx,) = torch.autograd.grad(y, x, g)
-            assert dx.dtype == own
+            assert dx.dtype == input_dtype
             assert_gradient(dx.to(narrow), g, y, 1, op)
     assert len(launches) == (16 if device.type == "cuda" else 8)
 
@@ -140,10 +140,10 @@ def test_infinities_and_nan_as_torch_has_them(op, n, inner, launches, device):
     x = x.squeeze(2) if inner == 1 else x
     gradients = []
     for module in (kernels, torch):
-        own = x.clone().requires_grad_()
-        y = getattr(module, op)(own, 1)
+        leaf = x.clone().requires_grad_()
+        y = getattr(module, op)(leaf, 1)
         y[..., :6].cos().sum().backward()
-        gradients.append(own.grad)
+        gradients.append(leaf.grad)
         if module is kernels:
             assert_right(y.detach(), x, 1, op)
     torch.testing.assert_close(*gradients, equal_nan=True, rtol=1e-4, atol=1e-4)
@@ -156,9 +156,9 @@ def test_second_derivatives_are_torchs(op, launches, device):
     x, g = torch.randn(2, 3, 4, 5, device=device)
     derivatives = []
     for module in (kernels, torch):
-        own, seed = x.clone().requires_grad_(), g.clone().requires_grad_()
-        (dx,) = torch.autograd.grad(getattr(module, op)(own, 1), own, seed, create_graph=True)
-        derivatives.append(torch.autograd.grad(dx.square().sum(), (own, seed)))
+        leaf, seed = x.clone().requires_grad_(), g.clone().requires_grad_()
+        (dx,) = torch.autograd.grad(getattr(module, op)(leaf, 1), leaf, seed, create_graph=True)
+        derivatives.append(torch.autograd.grad(dx.square().sum(), (leaf, seed)))
     torch.testing.assert_close(*derivatives)
     assert len(launches) >= 2
 

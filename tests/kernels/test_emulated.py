@@ -113,9 +113,8 @@ def test_a_gradient_in_16_bits_is_that_of_float32_rounded_once(cols, op, emulate
         assert torch.equal(emulated.run(cuda_backward.plan, views_at, dx, "log" in op), expected)
 
 
-@pytest.mark.parametrize(
-    "cols", [3, 13, 101, 201, 500, 701]
-)  # rows of 1, 1, 8, 16, 32 and 64 lanes
+# Rows of 1, 1, 8, 16, 32 and 64 lanes
+@pytest.mark.parametrize("cols", [3, 13, 101, 201, 500, 701])
 def test_a_small_matrix_has_the_bits_of_a_large_one(cols, emulated):
     """More lanes share a row, and its elements do not pass through shared memory."""
     x, results = torch.randn(9, cols), []
@@ -136,9 +135,9 @@ def test_a_small_matrix_has_the_bits_of_a_large_one(cols, emulated):
 def test_a_block_of_two_tiles_has_the_bits_of_two_blocks(log, dtype, cols, emulated):
     x = torch.randn(3, cols).to(dtype)
     plans = (functools.partial(frontier_spread.plan, config="k4w8", parts=n) for n in (1, 2))
-    alone, paired = (emulated.run(plan, (x,), log=bool(log)) for plan in plans)
-    assert torch.equal(alone, paired)
-    assert rows_problem(paired, (x,), "log_softmax" if log else "softmax") is None
+    one_tile, two_tiles = (emulated.run(plan, (x,), log=bool(log)) for plan in plans)
+    assert torch.equal(one_tile, two_tiles)
+    assert rows_problem(two_tiles, (x,), "log_softmax" if log else "softmax") is None
 
 
 @pytest.mark.parametrize("log", [0, slow(1)])

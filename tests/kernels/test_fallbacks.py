@@ -104,10 +104,10 @@ def test_a_launch_that_is_known_may_fail_later(launches, device, monkeypatch, wa
         FUNCTIONS[0].launch(1, None, x)
         FUNCTIONS[0].gradient.launch(1, x.dtype, x, x)
         set_cuda(monkeypatch, failing())
-        own = x.clone().requires_grad_(requires_grad)
-        y = kernels.softmax(own, -1)
+        leaf = x.clone().requires_grad_(requires_grad)
+        y = kernels.softmax(leaf, -1)
         torch.testing.assert_close(y.detach(), torch.softmax(x, -1))
-    (dx,) = torch.autograd.grad(y, own, x)
+    (dx,) = torch.autograd.grad(y, leaf, x)
     assert_gradient(dx, x, y, 1, "softmax")
     assert once.return_value.bind.return_value.call_count == 3
     assert len(warnings()) == 1

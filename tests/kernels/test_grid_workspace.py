@@ -27,11 +27,11 @@ def pools(monkeypatch):
         recording["ends"].append(grid_workspace.GraphEnd())
         return recording["ends"][-1]
 
-    fakes = {"_addresses": {}, "_free": {}, "_graphs": [], "_zeros": zeros, "_end_of": end_of}
-    fakes["_capture"] = lambda stream: (recording["now"], "graph")
-    fakes["_stream_id"] = lambda stream: 1000 + stream
-    for name, fake in fakes.items():
-        monkeypatch.setattr(grid_workspace, name, fake)
+    replacements = {"_addresses": {}, "_free": {}, "_graphs": [], "_zeros": zeros}
+    replacements |= {"_end_of": end_of, "_stream_id": lambda stream: 1000 + stream}
+    replacements["_capture"] = lambda stream: (recording["now"], "graph")
+    for name, replacement in replacements.items():
+        monkeypatch.setattr(grid_workspace, name, replacement)
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: recording["now"] > 0)
     return allocated, recording
 

@@ -130,7 +130,7 @@ def test_every_package_of_a_peer_is_pinned_in_its_group():
 
 @pytest.mark.parametrize("name", ["peer_helion", "peer_helion__pretuned"])
 def test_helion_gets_a_right_kernel_for_a_length_of_row(name, modules):
-    variant, made = stand_in(modules, name)
+    variant, compiled = stand_in(modules, name)
     for op in ("softmax", "log_softmax"):
         for rows, dtype in ((5, torch.float32), (4, torch.float32), (5, torch.bfloat16)):
             x, out = torch.randn(rows, 50).to(dtype), torch.empty(rows, 60, dtype=dtype)[:, :50]
@@ -138,12 +138,12 @@ def test_helion_gets_a_right_kernel_for_a_length_of_row(name, modules):
             right = getattr(torch, op)(x.double(), dim=-1)
             tolerance = 1e-6 if dtype == torch.float32 else 2e-2
             torch.testing.assert_close(out.double(), right, rtol=tolerance, atol=tolerance)
-    assert len(made) == 2  # one for each operation
-    assert all(settings.pop("static_shapes") for settings in made)
+    assert len(compiled) == 2  # one for each operation
+    assert all(settings.pop("static_shapes") for settings in compiled)
     if name == "peer_helion":
-        assert made == [{"autotune_effort": "none"}] * 2
+        assert compiled == [{"autotune_effort": "none"}] * 2
     else:
-        assert [settings["config"]["num_warps"] for settings in made] == [1, 1]
+        assert [settings["config"]["num_warps"] for settings in compiled] == [1, 1]
         pretuned = sys.modules["kernels.peers.peer_helion"]._pretuned
         ends = [pretuned(cols)["num_warps"] for cols in (2048, 2049, 7552, 7553, 7680, 7681)]
         assert ends == [1, 8, 8, 16, 16, 8]

@@ -26,20 +26,20 @@ def check(name):
     from kernels.dropin import api, eligible, library_function
     if there is not None and last != "_current_level":  # read at each call
         setattr(owner, last, there)  # torch needs it
-    made, launch = [], library_function.LibraryFunction._first_that_works
+    launched, launch = [], library_function.LibraryFunction._first_that_works
     library_function.LibraryFunction._first_that_works = lambda self, call: (
-        made.append(self.name) or launch(self, call)
+        launched.append(self.name) or launch(self, call)
     )
     eligible.on_usable_device = lambda x: True
     api.current_device = library_function.current_device = lambda: -1
     x = torch.randn(3, 5)
     for op in ("softmax", "log_softmax"):
-        made.clear()
+        launched.clear()
         ours, torchs = x.clone().requires_grad_(), x.clone().requires_grad_()
-        for module, own in ((kernels, ours), (torch, torchs)):
-            getattr(module, op)(own, 1).cos().sum().backward()
+        for module, tensor in ((kernels, ours), (torch, torchs)):
+            getattr(module, op)(tensor, 1).cos().sum().backward()
         torch.testing.assert_close(ours.grad, torchs.grad)
-        assert made == [op, f"{op}_backward"], made
+        assert launched == [op, f"{op}_backward"], launched
         mapped = [torch.func.vmap(lambda a: getattr(m, op)(a, 0))(x) for m in (kernels, torch)]
         torch.testing.assert_close(*mapped)
     if last == "_cuda_getCurrentRawStream":

@@ -87,8 +87,8 @@ def test_what_is_printed_measures_the_new_kernel(project, tmp_path):
     folder.mkdir()
     outside = str(folder / "mine.py")
     new = "new", "mine", "--language", "torch", "--output", outside
-    said = run(*PYTHON, "kernels", *new, cwd=project)
-    commands = [line.strip() for line in said.splitlines() if line.startswith("    ")]
+    output = run(*PYTHON, "kernels", *new, cwd=project)
+    commands = [line.strip() for line in output.splitlines() if line.startswith("    ")]
     rank, measure, sweep = (shlex.split(command) for command in commands[:3])
     assert (*rank[:2], Path(rank[-1].removeprefix("KERNEL=")).name) == ("make", "shape", "mine.py")
     assert measure[:4] == ["python", "-m", "measure", "point"]

@@ -39,27 +39,29 @@ def test_shards_of_two_processes_give_the_rows_result(tmp_path):
         shards = pool.map(
             lambda rank: run_code(SHARDS, str(rank), str(tmp_path / "store")), range(2)
         )
-    assert [said.strip() for said in shards] == ["equal", "equal"]
+    assert [output.strip() for output in shards] == ["equal", "equal"]
 
 
 @pytest.fixture
-def alone():
+def single_process_group():
     """A group of this process alone."""
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     yield dist.group.WORLD
     dist.destroy_process_group()
 
 
-def test_a_confident_token_keeps_its_digits(alone):
+def test_a_confident_token_keeps_its_digits(single_process_group):
     x, index = torch.tensor([[20.0, 0, 0, 0], [16.0, 0, 0, 0]]), torch.tensor([0, 0])
-    log_p, entropy = token_log_probs(x, index, entropy=True, group=alone)
+    log_p, entropy = token_log_probs(x, index, entropy=True, group=single_process_group)
     right = torch.log_softmax(x.double(), -1)
     torch.testing.assert_close(log_p.double(), right[:, 0], rtol=2e-7, atol=0)
     torch.testing.assert_close(entropy.double(), -(right.exp() * right).sum(1), rtol=1e-5, atol=0)
 
 
-def test_equal_maxima_and_shards_without_rows_or_columns(alone):
+def test_equal_maxima_and_shards_without_rows_or_columns(single_process_group):
     x, index = torch.zeros(3, 4), torch.tensor([0, 1, 2])
-    torch.testing.assert_close(token_log_probs(x, index, group=alone), torch.full((3,), 0.25).log())
-    assert token_log_probs(x[:0], index[:0], group=alone).shape == (0,)
-    assert token_log_probs(x[:, :0], index, group=alone).isnan().all()
+    torch.testing.assert_close(
+        token_log_probs(x, index, group=single_process_group), torch.full((3,), 0.25).log()
+    )
+    assert token_log_probs(x[:0], index[:0], group=single_process_group).shape == (0,)
+    assert token_log_probs(x[:, :0], index, group=single_process_group).isnan().all()

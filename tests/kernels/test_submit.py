@@ -36,27 +36,27 @@ def read(config: int, parameters: int, count: int) -> dict:
 @pytest.fixture
 def launched(monkeypatch):
     """Every launch in turn; ``errors`` are what the driver answers, then 0."""
-    fakes = SimpleNamespace(launches=[], errors=[], kernels=set(), count=0)
+    driver_calls = SimpleNamespace(launches=[], errors=[], kernels=set(), count=0)
 
     def driver(config, kernel, parameters, extra):
-        fakes.launches.append(read(config, parameters, fakes.count))
-        fakes.kernels.add((kernel, extra))
-        return fakes.errors.pop(0) if fakes.errors else 0
+        driver_calls.launches.append(read(config, parameters, driver_calls.count))
+        driver_calls.kernels.add((kernel, extra))
+        return driver_calls.errors.pop(0) if driver_calls.errors else 0
 
     monkeypatch.setattr(submit, "_driver_launch", lambda: DRIVER(driver))
     monkeypatch.setattr(submit, "_raw_stream", lambda device: STREAM + device)
-    yield fakes
-    assert fakes.kernels == {(HANDLE, None)}
+    yield driver_calls
+    assert driver_calls.kernels == {(HANDLE, None)}
 
 
-def made(blocks: int = 3, **more):
+def launch_of(blocks: int = 3, **more):
     plan = LaunchPlan(Path("a.cu"), "f", 96, 0, 1024, **more)
     return submit.submitter(HANDLE, plan, blocks, 1)
 
 
 def test_a_launch_has_the_plan_and_what_the_call_gives(launched, monkeypatch):
     """A bound launch keeps the arguments from the fourth on, whatever others take meanwhile."""
-    launch = made(cluster=4, extra_args=(-6,))
+    launch = launch_of(cluster=4, extra_args=(-6,))
     first, second = launch.bind(5, 6), launch.bind(7, -8)
     launched.count = 6
     first(2**47, -1, 4)
@@ -84,7 +84,7 @@ def test_blocks_that_share_a_row_are_launched_together_with_the_streams_workspac
     """In each call anew: another stream, or a capture, has another workspace."""
     spaces = iter((1000, 2000))
     monkeypatch.setattr(grid_workspace, "address", lambda device, stream: stream + next(spaces))
-    launch, launched.count = made(row_blocks=3, extra_args=(9,)), 6
+    launch, launched.count = launch_of(row_blocks=3, extra_args=(9,)), 6
     for _ in range(2):
         launch.bind(5)(2, 3, 4) if bound else launch(2, 3, 4, 5)
     first, second = launched.launches
@@ -94,7 +94,7 @@ def test_blocks_that_share_a_row_are_launched_together_with_the_streams_workspac
 
 
 # a launch of three arguments
-FORMS = {"any": lambda: made(), "bound": lambda: made().bind()}
+FORMS = {"any": lambda: launch_of(), "bound": lambda: launch_of().bind()}
 forms = pytest.mark.parametrize("form", FORMS)
 
 

@@ -63,8 +63,8 @@ def test_it_needs_nothing_of_the_repository(wheel, tmp_path, monkeypatch):
         file.extractall(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     run(sys.executable, "-c", EVERY_MODULE, cwd=tmp_path)
-    said = run(sys.executable, "-m", "softmax_bench", cwd=tmp_path)
-    commands = re.findall(r"^    ([a-z-]+)  ", said, re.MULTILINE)
+    output = run(sys.executable, "-m", "softmax_bench", cwd=tmp_path)
+    commands = re.findall(r"^    ([a-z-]+)  ", output, re.MULTILINE)
     assert commands == ["info", "warm-up"]
     assert "softmax-bench" in run(sys.executable, "-m", "softmax_bench", "info", cwd=tmp_path)
 

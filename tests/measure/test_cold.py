@@ -49,13 +49,13 @@ def test_loads_that_take_as_long_as_hits_are_counted_as_found():
     resident = torch.arange(200, 200 + 10 * cold.LOADS, dtype=torch.int32)
     first = torch.arange(len(resident)) % cold.LOADS == 0
     resident[first] = 10_000  # waits for the address, does not count
-    said = cold.summarise(resident, resident)
-    assert said["found_in_l2"] == pytest.approx(1.0, abs=0.01)
+    summary = cold.summarise(resident, resident)
+    assert summary["found_in_l2"] == pytest.approx(1.0, abs=0.01)
     late = resident.clone()
     late[::2] += 500
-    said = cold.summarise(late, resident)
-    assert said["found_in_l2"] == pytest.approx(0.5, abs=0.02)
-    assert said["resident_load_cycles"] < 400 < said["cold_load_cycles"]
+    summary = cold.summarise(late, resident)
+    assert summary["found_in_l2"] == pytest.approx(0.5, abs=0.02)
+    assert summary["resident_load_cycles"] < 400 < summary["cold_load_cycles"]
     assert cold.summarise(resident + 500, resident)["found_in_l2"] == 0
     slow = torch.full_like(resident, 500)
     assert cold.summarise(resident * 0, slow)["found_in_l2"] == 1, "nothing shows that it was cold"

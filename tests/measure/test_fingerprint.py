@@ -36,7 +36,7 @@ EDITS = [
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory):
+def fingerprint_after(tmp_path_factory):
     """Return the fingerprints of TWO in a copy of the project, after an edit that is undone."""
     project = copies.copy_project(tmp_path_factory.mktemp("edited") / "project")
 
@@ -54,11 +54,11 @@ def asked(tmp_path_factory):
     return ask
 
 
-def test_what_a_point_loads_counts_and_prose_does_not(asked):
-    before = asked()
+def test_what_a_point_loads_counts_and_prose_does_not(fingerprint_after):
+    before = fingerprint_after()
     assert len(set(before.values())) == 2
     for path, old, new, changed in EDITS:
-        after = asked(path, old, new)
+        after = fingerprint_after(path, old, new)
         assert {name for name in TWO if after[name] != before[name]} == set(changed), path
 
 

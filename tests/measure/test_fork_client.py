@@ -65,7 +65,7 @@ class Sweep(Bench):
 
 
 @contextlib.contextmanager
-def made(folder: Path):
+def server_in(folder: Path):
     """A sweep; all that it has started has ended afterwards."""
     sweep = Sweep(folder)
     with pytest.MonkeyPatch.context() as patch:
@@ -81,7 +81,7 @@ def made(folder: Path):
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
     """With a server that has everything loaded, for tests that leave its owner alive."""
-    with made(tmp_path_factory.mktemp("served")) as client:
+    with server_in(tmp_path_factory.mktemp("served")) as client:
         client.row("torch_softmax")
         yield client
 
@@ -205,7 +205,7 @@ def test_without_a_server_that_can_be_forked_with_torch_the_row_is_the_same(
 
 
 def test_a_server_and_its_points_end_with_their_owner_and_leave_no_row(tmp_path):
-    with made(tmp_path) as sweep:
+    with server_in(tmp_path) as sweep:
         sweep.add("sleeps", kernel("open('asleep', 'w')\ntime.sleep(600)"))
         point = sweep.begin("sleeps")
         until((sweep.project / "asleep").exists)

@@ -46,16 +46,16 @@ def test_all_points_of_a_matrix_get_one_board_whatever_the_order_of_boards():
 
 def test_a_point_waits_for_a_busy_gpu_and_says_so(path, monkeypatch):
     monkeypatch.setattr(gpu_lock, "SILENT_S", 0.1)
-    said, first = [], gpu_lock._try(path)
+    messages, first = [], gpu_lock._try(path)
 
     def say(text):
-        said.append(text)
+        messages.append(text)
         os.close(first)
 
     with gpu_lock.acquire(GPUS[1], say), gpu_lock.acquire(GPUS[0], say) as lock:
         assert lock.gpu == GPUS[0]
         assert not is_free(path)
-    assert said == ["waiting: another point is being timed on GPU-aaaa"]
+    assert messages == ["waiting: another point is being timed on GPU-aaaa"]
 
 
 def test_the_lock_is_held_as_long_as_a_process_of_the_point_lives(path):

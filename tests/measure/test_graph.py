@@ -14,14 +14,14 @@ def test_every_instance_is_uploaded_once_and_replayed_once_before_any_is_replaye
     monkeypatch,
 ):
     done = (driver.CUresult.CUDA_SUCCESS,)
-    made, uploaded, launched = iter("abcd"), [], []
-    fakes = {
-        "cuGraphInstantiate": lambda recorded, flags: (*done, next(made)),
+    instances, uploaded, launched = iter("abcd"), [], []
+    replacements = {
+        "cuGraphInstantiate": lambda recorded, flags: (*done, next(instances)),
         "cuGraphUpload": lambda instance, stream: uploaded.append(instance) or done,
         "cuGraphLaunch": lambda instance, stream: launched.append(instance) or done,
     }
-    for name, fake in fakes.items():
-        monkeypatch.setattr(driver, name, fake)
+    for name, replacement in replacements.items():
+        monkeypatch.setattr(driver, name, replacement)
     for name in ("Event", "synchronize"):
         monkeypatch.setattr(torch.cuda, name, lambda **_: None)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda: types.SimpleNamespace(cuda_stream=0))

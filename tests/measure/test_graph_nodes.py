@@ -47,8 +47,8 @@ LEFT_OUT = "4 nodes in 3 calls, and 2 in a call recorded alone"
     ],
 )
 def test_every_call_is_like_the_one_alone_or_how_it_differs_is_told(graph, one, calls, words):
-    told = difference(graph, one, calls)
-    assert words in told if words else told is None
+    message = difference(graph, one, calls)
+    assert words in message if words else message is None
 
 
 def test_only_an_early_start_of_another_call_overlaps():
@@ -63,7 +63,7 @@ def test_what_the_driver_tells_is_read(monkeypatch):
     params |= {"gridDimZ": 1, "blockDimX": 64, "blockDimY": 1, "blockDimZ": 1}
     kinds = driver.CUgraphNodeType
     kind = {200: kinds.CU_GRAPH_NODE_TYPE_KERNEL, 100: kinds.CU_GRAPH_NODE_TYPE_MEMSET}
-    fakes = {
+    replacements = {
         "cuGraphGetNodes": lambda graph, n=0: ([100, 200][:n], 2),
         "cuGraphNodeGetType": lambda node: (kind[node],),
         "cuGraphKernelNodeGetParams": lambda node: (types.SimpleNamespace(**params),),
@@ -71,9 +71,9 @@ def test_what_the_driver_tells_is_read(monkeypatch):
     }
 
     def answer(error):
-        for name, fake in fakes.items():
+        for name, call in replacements.items():
             monkeypatch.setattr(
-                driver, name, lambda *arguments, fake=fake: (error, *fake(*arguments))
+                driver, name, lambda *arguments, call=call: (error, *call(*arguments))
             )
 
     answer(driver.CUresult.CUDA_SUCCESS)

@@ -114,5 +114,5 @@ def test_buffers_that_stay_in_the_cache_are_found_there():
             torch.cuda.synchronize()
 
     x, out = (torch.rand(1024, 1024, device="cuda") for _ in range(2))
-    said = cold.time_loads(Warm(), "variant", [(x, out)], seed=1)
-    assert said["found_in_l2"] > 0.8
+    summary = cold.time_loads(Warm(), "variant", [(x, out)], seed=1)
+    assert summary["found_in_l2"] > 0.8

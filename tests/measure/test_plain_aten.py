@@ -49,8 +49,8 @@ print(json.dumps(row | {"before": before, "after": len(calls) - before}))
 
 @pytest.mark.skipif(not hasattr(torch.backends, "python_native"), reason="torch has no overrides")
 def test_an_override_of_torch_is_disabled_before_a_point_is_measured():
-    said = json.loads(run_code(OVERRIDDEN).splitlines()[-1])
-    assert said == {"status": "ok", "native_overrides": "disabled", "before": 1, "after": 0}
+    answer = json.loads(run_code(OVERRIDDEN).splitlines()[-1])
+    assert answer == {"status": "ok", "native_overrides": "disabled", "before": 1, "after": 0}
 
 
 def test_a_torch_without_overrides_is_plain_and_the_row_says_so(monkeypatch):

@@ -72,8 +72,8 @@ def test_where_no_row_can_be_written_nothing_is_measured(tmp_path, monkeypatch, 
 
 @pytest.mark.parametrize("folder", [".", str(ROOT)])
 def test_a_kernel_file_of_the_project_is_its_variant(folder, tmp_path, monkeypatch):
-    def refuse(asked, *_):
-        measured.append(asked)
+    def refuse(request, *_):
+        measured.append(request)
         raise PointError("measured")
 
     measured = []
@@ -82,7 +82,7 @@ def test_a_kernel_file_of_the_project_is_its_variant(folder, tmp_path, monkeypat
     words = ["--gpu", "cpu", "--M", "4", "--N", "8", "--output", str(tmp_path / "row.csv")]
     words += ["--kernel", f"{folder}/kernels/published/torch_naive.py"]
     assert command_line.main(["point", *words]) == 2
-    assert [(asked.variant, asked.files) for asked in measured] == [("torch_naive", ())]
+    assert [(request.variant, request.files) for request in measured] == [("torch_naive", ())]
 
 
 @pytest.mark.parametrize("number", ["-1", "0", "x", "9" * 20])

@@ -96,8 +96,9 @@ def test_where_nothing_can_be_profiled_nothing_is_measured(monkeypatch, tmp_path
     words = ["point", "--gpu", gpu, "--M=4", "--N=8", "--variant=torch_softmax"]
     files = [f"--profile={tmp_path / 'x'}", f"--output={tmp_path / 'row.csv'}"]
     assert command_line.main([*words, *files]) == 2
-    assert "error: --profile: " in (said := capsys.readouterr().err)
-    assert why in said
+    error = capsys.readouterr().err
+    assert "error: --profile: " in error
+    assert why in error
 
 
 def test_a_profile_that_cannot_be_written_is_refused_before_time_is_spent(with_ncu, tmp_path):

@@ -57,6 +57,28 @@ def test_special_rows_are_what_their_names_say(op):
         assert (name == "ignored target") == torch.equal(changed, x)
 
 
+COARSE = {
+    "a thousandth more": lambda y: y * 1.001,
+    "8 bits": lambda y: y.bfloat16().float(),
+    "zeros": torch.zeros_like,
+}
+
+
+@pytest.mark.parametrize("coarse", COARSE)
+@pytest.mark.parametrize("op", OPERATIONS)
+def test_a_result_that_is_off_by_a_thousandth_fails(op, coarse):
+    """Or one of two results."""
+    inputs = draw_at(point(op=op, variant="torch_logits", M=5, N=2000, dtype="float32"), CPU, 0)
+    results = kernels.load("torch_logits").function(op)(*inputs)
+    assert correctness.check_rows(results, inputs, op).problem is None
+    is_pair = isinstance(results, tuple)
+    for place in range(2 if is_pair else 1):
+        changed = list(results) if is_pair else [results]
+        changed[place] = COARSE[coarse](changed[place])
+        wrong = tuple(changed) if is_pair else changed[0]
+        assert correctness.check_rows(wrong, inputs, op).problem is not None, place
+
+
 def without_tail(call):
     """Drop the last 32 logits of each row."""
     return lambda x, *further: call(

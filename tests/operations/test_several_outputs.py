@@ -34,8 +34,8 @@ KERNEL = """
 import torch
 
 def pick_and_double(x, index, out=None):
-    made = (x.new_empty(len(x), dtype=torch.float32), torch.empty_like(x).contiguous())
-    picked, doubled = out or made
+    outputs = (x.new_empty(len(x), dtype=torch.float32), torch.empty_like(x).contiguous())
+    picked, doubled = out or outputs
     doubled.copy_(2 * x)
     picked.copy_(x.gather(1, index[:, None])[:, 0])
     {then}

@@ -108,8 +108,8 @@ def call(plan: LaunchPlan, arguments: Sequence[int], read: Sequence[range], writ
     extents = (ctypes.c_size_t * len(ends))(*ends)
     sizes = plan.blocks * plan.cluster, plan.threads, plan.cluster, plan.shared_bytes
     run = _library(plan.source, plan.kernel, needs_workspace)
-    said = run(bits, workspace_at, extents, 1 + len(read), *sizes, at_once)
-    assert said == b"", f"{plan.kernel}: {said.decode()}"
+    error_text = run(bits, workspace_at, extents, 1 + len(read), *sizes, at_once)
+    assert error_text == b"", f"{plan.kernel}: {error_text.decode()}"
 
 
 @functools.cache
@@ -142,7 +142,7 @@ def _compiled(text: str) -> Path:
 
 
 def _compile(into: Path, *words: str) -> None:
-    own = into.with_suffix(f".{os.getpid()}")
-    options = ["-std=c++17", "-O1", "-w", "-fPIC", "-o", str(own)]
+    temporary = into.with_suffix(f".{os.getpid()}")
+    options = ["-std=c++17", "-O1", "-w", "-fPIC", "-o", str(temporary)]
     subprocess.run([COMPILER, *options, *words], check=True)
-    own.rename(into)
+    temporary.rename(into)

@@ -90,12 +90,12 @@ def under(tool: str, job: str) -> str:
     return f"exit code {done.returncode}\n{done.stdout}"
 
 
-def count(said: str) -> tuple[collections.Counter, int]:
+def count(output: str) -> tuple[collections.Counter, int]:
     """Return launches by kernel, and the errors: of the tool's summary, of results, of a crash."""
-    outcomes = re.findall(r"^launched (\w+): (.*)$", said, re.MULTILINE)
+    outcomes = re.findall(r"^launched (\w+): (.*)$", output, re.MULTILINE)
     errors = sum(outcome != "right" for _, outcome in outcomes)
-    summary = re.findall(r"SUMMARY: (\d+) (?:errors?|hazards?)", said)
-    crashed = not re.match(rf"exit code (0|{ERRORS_FOUND})\n", said)
+    summary = re.findall(r"SUMMARY: (\d+) (?:errors?|hazards?)", output)
+    crashed = not re.match(rf"exit code (0|{ERRORS_FOUND})\n", output)
     errors += sum(map(int, summary)) + crashed + (not summary)
     return collections.Counter(name for name, _ in outcomes), errors
 
@@ -111,12 +111,12 @@ def main() -> int:
     compile_all()
     faults, shards = [], [str(number) for number in range(SHARDS)]
     with concurrent.futures.ThreadPoolExecutor() as pool:  # all tools at once
-        all_said = [[pool.submit(under, tool, job) for job in (tool, *shards)] for tool in TOOLS]
-    for tool, (broken, *said) in zip(TOOLS, all_said, strict=True):
+        all_runs = [[pool.submit(under, tool, job) for job in (tool, *shards)] for tool in TOOLS]
+    for tool, (broken, *runs) in zip(TOOLS, all_runs, strict=True):
         if not count(text := broken.result())[1] or f"broken_{tool}" not in text:
             faults.append(f"{tool} does not report a broken kernel:\n{text}")
         launched, errors = collections.Counter(), 0
-        for text in (shard.result() for shard in said):
+        for text in (shard.result() for shard in runs):
             of_shard, shard_errors = count(text)
             launched, errors = launched + of_shard, errors + shard_errors
             faults += [f"{tool}:\n{text[-20_000:]}"] * bool(shard_errors)
