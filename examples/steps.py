@@ -42,7 +42,7 @@ def lines(model: nn.Module, ways: Iterable[Way]) -> list[str]:
     for name, holds, loss in ways:
         with holds:
             value = step(model, loss).item()
-            gradients = [p.grad.float().clone() for p in model.parameters()]
+            gradients = [p.grad.float().cpu() for p in model.parameters()]
             expected = expected or gradients
             difference = max(
                 ((g - e).abs().max() / e.abs().max()).item()

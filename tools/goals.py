@@ -1,9 +1,6 @@
-"""Count how often this project's kernels reach their goals, and how often they beat each rival.
+"""Count how often this project's kernels reach their goals, and how often they beat each rival."""
 
-`tools.results` and `tools.readme` print it.
-"""
-
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from statistics import geometric_mean
 from typing import NamedTuple
 
@@ -14,14 +11,13 @@ from analysis.frame import is_baseline
 from analysis.markdown import counted, number, percent, table
 from analysis.schema import SIZE
 from tools import record
-from tools.inserts import bullets
 
 OURS, OURS_OF_LOGITS, TORCH = ranking.OURS, "frontier_logits", "torch_softmax"
 LEVEL = 1 + stats.TIE  # times as fast; a smaller lead counts as none
 BYTES = 1e3  # Bytes that 1 GB/s moves in 1 µs.
 LARGE = 128e6  # bytes that a call moves; far beyond every L2
 FEW_ROWS = 64
-MOST_LOSSES = 10  # that are named
+MOST_LOSSES = 10  # sizes in a table of the worst cases
 
 
 class Goal(NamedTuple):
@@ -38,7 +34,7 @@ class Goal(NamedTuple):
 
 LEVEL_GOAL, NEAR_GOAL = Goal("at most 1 % behind", LEVEL, 0.95), Goal("at most 4 %", 1.04, 1)
 FEW_LONG = "few long rows: {} of the second roofline"
-# Kernel -> the goals by the names that `reached` gives them.
+# Kernel -> its goals, by the names that `judged_sizes` gives them.
 GOALS = {
     OURS: {
         "level": LEVEL_GOAL,
@@ -57,7 +53,7 @@ GOALS = {
 LONG_ROW = {OURS: 65536, OURS_OF_LOGITS: 32768}  # the fewest columns of a long row
 
 
-def reached(ranks: pd.DataFrame, kernel: str = OURS) -> dict[str, pd.DataFrame]:
+def judged_sizes(ranks: pd.DataFrame, kernel: str = OURS) -> dict[str, pd.DataFrame]:
     """Return goal -> the sizes that it is for, with the `value`, and whether it `met` the goal.
 
     level, near: the time over that of the fastest, where a rival besides torch ranks; a part of
@@ -101,15 +97,6 @@ def leads(sizes: pd.DataFrame, rival: str) -> pd.Series:
     return ranking.leads(pair, OURS, against_torch=False)["lead"]
 
 
-def age(ranks: pd.DataFrame, kernel: str) -> str:
-    """Return a sentence if an older version of a kernel was timed at some sizes, or ""."""
-    older = (ranks.loc[ranks["variant"] == kernel, "stale"] == "true").mean()
-    if not older > 0:  # NaN: has no rows
-        return ""
-    share = "All" if older == 1 else f"{percent(older)} of the"
-    return f" {share} times of `{kernel}` here are those of an older version of it."
-
-
 def over_peers(sizes: pd.DataFrame) -> dict[str, pd.Series]:
     """Return the kernels of other projects that `frontier` has raced, with its `leads`."""
     peers = {name for name in sizes["variant"] if name.startswith("peer_")}
@@ -130,52 +117,35 @@ def order(rows: pd.DataFrame) -> list[str]:
     return sorted(newest.index, key=lambda gpu: -recorded.get(gpu, 0))
 
 
-def point(size: Mapping) -> str:
-    """Return the shape, the dtype, and the operation that is not softmax."""
-    operation = "" if size["op"] == "softmax" else f" ({size['op']})"
-    return f"{size['M']}x{size['N']} in {size['dtype']}{operation}"
-
-
-def places(sizes: pd.DataFrame) -> list[str]:
-    """Return the value of each size of `reached`, and where that is."""
-    sizes = sizes.reset_index().to_dict("records")
-    return [f"{number(size['value'], 3)} at {point(size)}" for size in sizes]
+def size_name(op: str, dtype: str, m: int, n: int) -> str:
+    """Return a size as tables and sentences name it."""
+    return f"{op}, {m}x{n}, {dtype}"
 
 
 def rivals(rows: pd.DataFrame) -> str:
-    """Return at how many sizes `frontier` is faster and slower than torch and each peer, by GPU."""
+    """Return at how many sizes `frontier` is faster and slower than torch and each peer."""
     sizes, lines = ranking.over_sweeps(ranking.rank_variants(rows)), []
-    for gpu in order(rows):
-        own = sizes[sizes["gpu"] == gpu]
-        for rival, lead in ({TORCH: leads(own, TORCH)} | over_peers(own)).items():
-            if len(lead):
-                won, lost = won_and_lost(lead)
-                counts = len(lead), won, len(lead) - won - lost, lost
-                means = geometric_mean(lead), lead.min()
-                lines.append([gpu.upper(), f"`{rival}`", *counts, *(number(x, 3) for x in means)])
-    heads = ("GPU", "rival", "sizes", "more than 1 % faster", "within 1 %", "more than 1 % slower")
+    for rival, lead in ({TORCH: leads(sizes, TORCH)} | over_peers(sizes)).items():
+        if len(lead):
+            won, lost = won_and_lost(lead)
+            means = number(geometric_mean(lead), 3), number(lead.min(), 3)
+            lines.append([f"`{rival}`", len(lead), won, len(lead) - won - lost, lost, *means])
+    heads = ("rival", "sizes", "more than 1 % faster", "within 1 %", "more than 1 % slower")
     return table((*heads, "times as fast, geometric mean", "least"), lines)
 
 
-def goal_table(rows: pd.DataFrame, kernel: str = OURS) -> str:
-    """Return how many sizes reach each goal, by GPU and part, and the largest losses."""
-    ranks, lines, losses = ranking.rank_variants(rows), [], []
+def goal_tables(rows: pd.DataFrame, kernel: str = OURS) -> str:
+    """Return how many sizes of a GPU reach each goal, and a table of the worst cases."""
+    ranks, goals = ranking.rank_variants(rows), GOALS[kernel]
     ranks = ranks[ranks["op"].isin(ranks.loc[ranks["variant"] == kernel, "op"])]
-    for gpu in order(rows):
-        own = ranks[ranks["gpu"] == gpu]
-        for part, sizes in _parts(own):
-            goals = reached(sizes, kernel)
-            if any(map(len, goals.values())):
-                lines.append([gpu.upper(), part, *(_cell(*goal) for goal in goals.items())])
-        lost = _losses(reached(own, kernel)["level"])
-        losses.append(
-            f"{gpu.upper()}, more than 1 % behind, time as a multiple of the fastest kernel's: "
-            f"{lost}.{age(own, kernel)}"
-        )
-    goals = GOALS[kernel].values()
-    shares = ["goal", "", *(percent(goal.share) for goal in goals)]
-    heads = ["GPU", "sizes", *(goal.head for goal in goals)]
-    return f"{table(heads, [shares, *lines])}\n\n{bullets(losses)}"
+    lines = [["goal", *(percent(goal.share) for goal in goals.values())]]
+    for part, own in _parts(ranks):
+        judged = judged_sizes(own, kernel)
+        if any(map(len, judged.values())):
+            shares = (_share(judged[name]["met"], goal.share) for name, goal in goals.items())
+            lines.append([part, *shares])
+    heads = ["sizes", *(goal.head for goal in goals.values())]
+    return f"{table(heads, lines)}\n\n{_worst_cases(ranks, kernel)}"
 
 
 def _parts(ranks: pd.DataFrame) -> Iterable[tuple[str, pd.DataFrame]]:
@@ -185,19 +155,26 @@ def _parts(ranks: pd.DataFrame) -> Iterable[tuple[str, pd.DataFrame]]:
         yield f"`{op}`, {dtype}", part
 
 
-def _cell(name: str, sizes: pd.DataFrame) -> str:
-    if sizes.empty:
-        return "no rows"
-    met = sizes["met"]
-    few = len(met) < ranking.MIN_MATRICES
-    share = f"{met.sum() if few else percent(met.mean(), 1)} of {len(met)}"
-    return share if name == "near" else f"{share}; {places(sizes[:1])[0]}"  # level names it
+def _share(met: pd.Series, goal: float) -> str:
+    if met.empty:
+        return "no sizes"
+    share = met.sum() if len(met) < ranking.MIN_MATRICES else percent(met.mean(), 1)
+    return f"{share} of {len(met)}{' ✗' * bool(met.mean() < goal)}"
 
 
-def _losses(level: pd.DataFrame) -> str:
-    lost = level[~level["met"]]
-    named = ", ".join(places(lost[:MOST_LOSSES])) or "none"
-    if len(lost) > MOST_LOSSES:
-        most = number(lost["value"].iloc[MOST_LOSSES], 3)
-        named += f", and at most {most} at {counted(len(lost) - MOST_LOSSES, 'other size')}"
-    return named
+def _worst_cases(ranks: pd.DataFrame, kernel: str) -> str:
+    """Return the largest losses, and the size that is furthest from each goal of bandwidth."""
+    judged, sizes = judged_sizes(ranks, kernel), ranking.over_sweeps(ranks)
+    fastest = sizes[sizes["rank"] == 1].set_index(SIZE)["variant"]
+    lines = []
+    for name, most in (("level", MOST_LOSSES), ("copy", 1), ("meet", 1)):
+        missed = judged[name].loc[~judged[name]["met"], "value"]
+        goal = GOALS[kernel][name].head
+        lines += [
+            [goal, size_name(*size[-4:]), number(value, 3), f"`{fastest[size]}`"]
+            for size, value in missed[:most].items()
+        ]
+        if name == "level" and len(missed) > most:
+            others = counted(len(missed) - most, "other size")
+            lines.append([goal, others, f"at most {number(missed.iloc[most], 3)}", ""])
+    return table(("goal", "size", "reached", "fastest kernel"), lines)

@@ -157,8 +157,8 @@ def largest_difference(
     limit = stated + max(FIFTH * stated, 0.5 * 10**-decimals)
     decided = REPRODUCED if high < limit else NOT_REPRODUCED if low >= limit else OPEN
     why = (
-        f"not the difference itself but its bounds: errors against float64 are {e:.2e} (online) "
-        f"and {t:.2e} (torch), so the difference is between {low:.2e} and {high:.2e}"
+        f"we recorded only bounds: between {low:.2e} and {high:.2e}; errors against float64 are "
+        f"{e:.2e} (online) and {t:.2e} (torch)"
     )
     return Finding(decided, why, high, low, high)
 

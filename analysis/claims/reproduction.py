@@ -63,7 +63,7 @@ def compare_effects(
     # an interval may go from too small an effect to too large a one
     is_across = verdict == PARTLY and low < published < high
     if is_across or verdict != verdict_on(high):
-        return Outcome(OPEN, f"the interval spans more than one verdict: {words}")
+        return Outcome(OPEN, f"the interval crosses the limit between two verdicts: {words}")
     sizes = {REPRODUCED: "same direction and size", PARTLY: "same direction, different size"}
     return Outcome(verdict, f"{sizes.get(verdict, 'the other direction')}: {words}")
 

@@ -22,29 +22,28 @@ def tables(rows: pd.DataFrame) -> str:
     """Return a heading and a table for each operation of which rows name special rows.
 
     A table has a line for each special row, and a column for each variant, or the other way round
-    where there are more variants. Notes come first. Last come the variants of which older rows say
-    that some special row is wrong, but not which.
+    where there are more variants. Notes come first. Last come the variants that are `incorrect`
+    at some point, where no special row is named.
     """
     named = (rows[RIGHT] != "") | (rows[WRONG] != "")
-    # only a first replicate checks special rows
-    older = (rows["replicate"] == 1) & rows["flags"].str.contains(r"\bedge_cases\b") & ~named
-    unnamed, rows = once(rows[older]), once(rows[named])
+    failed = once(rows[(rows["status"] == "incorrect") & (rows["replicate"] == 1)])
+    rows = once(rows[named])
     if rows.empty:
         return "No recorded row names special rows yet."
     text = "\n\n".join(f"### {op}\n\n{_table(part)}" for op, part in rows.groupby("op"))
     notes = " ".join(note for words, note in NOTES.items() if words in text)
-    return "\n\n".join(filter(None, (notes, text, _unnamed(unnamed))))
+    return "\n\n".join(filter(None, (notes, text, _failed(failed))))
 
 
-def _unnamed(rows: pd.DataFrame) -> str:
-    """Return how many older points of each variant are wrong on special rows without a name."""
+def _failed(rows: pd.DataFrame) -> str:
+    """Return at how many points each variant failed the check."""
     if rows.empty:
         return ""
     wrong = ", ".join(
         f"`{name}` at {counted(count, 'point')}"
-        for name, count in rows["variant"].value_counts().items()
+        for name, count in rows["variant"].value_counts().sort_index().items()
     )
-    return f"Older rows only record that some special row failed: {wrong}."
+    return f"Not in these tables: kernels that failed the correctness check, {wrong}."
 
 
 def _table(rows: pd.DataFrame) -> str:

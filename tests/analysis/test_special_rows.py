@@ -40,10 +40,10 @@ def test_a_table_has_a_line_for_each_special_row_in_the_order_of_the_checks():
     assert note == special_rows.NOTES["wrong** in "], "and no cell is empty"
 
 
-def test_older_rows_that_name_none_are_counted_below_the_tables():
-    older = [rows("peer_c", n, "", flags="edge_cases launch_bound") for n in (64, 128)]
-    text = special_rows.tables(pd.concat([*older, rows("peer_b", 64, "NaN")], ignore_index=True))
-    assert text.endswith("only record that some special row failed: `peer_c` at 2 points.")
+def test_points_where_a_kernel_is_incorrect_are_counted_below_the_tables():
+    failed = [rows("peer_c", n, "", status="incorrect") for n in (64, 128)]
+    text = special_rows.tables(pd.concat([*failed, rows("peer_b", 64, "NaN")], ignore_index=True))
+    assert text.endswith("kernels that failed the correctness check, `peer_c` at 2 points.")
 
 
 def test_a_table_of_many_variants_has_a_line_for_each():
