@@ -36,9 +36,9 @@ POINTS = (
 MOST_RIVALS = 4  # that have their own losses
 CONDITIONS = (
     "Times of an {} in CUDA graphs, with a cold cache. 100 % of the limit is the speed of a copy, "
-    "or of a read where an operation returns one value per row. For functions of logits, torch is the "
-    "composition that trainers call, which casts to float32 first; only their forward pass is "
-    "timed."
+    "or of a read where an operation returns one value per row. For functions of logits, "
+    "torch is the composition that trainers call, which casts to float32 first; only their "
+    "forward pass is timed."
 )
 
 
@@ -59,7 +59,7 @@ def headline(rows: pd.DataFrame) -> str:
 
 def findings(rows: pd.DataFrame) -> str:
     """Return what the rows of the first recorded GPU say, the losses among them."""
-    gpu, ranks = _first_gpu(rows)
+    _, ranks = _first_gpu(rows)
     sizes = ranking.over_sweeps(ranks)
     long = sizes[(sizes["op"] == "softmax") & (sizes["variant"] == OURS) & (sizes["N"] > LONG_ROW)]
     long = long[long["throughput_gbps"] * long["time_us"] * goals.BYTES >= goals.LARGE]
@@ -93,13 +93,13 @@ def findings(rows: pd.DataFrame) -> str:
         f"bfloat16 and {speed['token_log_prob', 'float32']} in float32, cross-entropy "
         f"{speed['cross_entropy', 'bfloat16']} in bfloat16 (geometric means).",
         f"**Masked logits break QuACK's, Liger's and TRL's kernels.** Where all logits but one are "
-        f"-inf, {wrong} return [wrong log-probabilities or losses](docs/special_rows.md). On "
-        f"ordinary rows of {ranks.loc[is_nan, 'N'].max()} columns, "
-        f"{_names(ranks.loc[is_nan, 'variant'])} return NaN.",
-        f"**Where `{OURS}` loses:** {_losses(sizes, OURS)}. At the points of the sweep `peers`, "
-        f"{', '.join(f'`{name}` is first at {count}' for name, count in first.items())}.",
+        f"-inf, {wrong} return [wrong log-probabilities or losses](docs/special_rows.md). NaN "
+        f"even on ordinary rows of {ranks.loc[is_nan, 'N'].max()} columns: "
+        f"{_names(ranks.loc[is_nan, 'variant'])}.",
+        f"**Where `{OURS}` loses:** it is {_losses(sizes, OURS)}. At the points of the "
+        f"sweep `peers`, {', '.join(f'`{name}` is first at {count}' for name, count in first.items())}.",
         f"**Where `{OURS_OF_LOGITS}` loses,** mostly at short and middle float32 rows: "
-        f"{_losses(logits, OURS_OF_LOGITS)}.",
+        f"it is {_losses(logits, OURS_OF_LOGITS)}.",
         f"**Few long rows.** With at most {goals.FEW_ROWS} rows of at least "
         f"{goals.LONG_ROW[OURS]} columns, `{OURS}` reaches 95 % of the attainable bandwidth at "
         f"{meet.sum()} of {counted(len(meet), 'size')}, because many blocks share a row and wait "
@@ -111,7 +111,7 @@ def findings(rows: pd.DataFrame) -> str:
         f"{number(geometric_mean(gradient), 2)} times as fast as torch's (geometric mean of "
         f"{counted(len(gradient), 'size')}).",
     )
-    return f"On an {gpu}:\n\n{bullets(texts)}"
+    return bullets(texts)
 
 
 def _speedups(sizes: pd.DataFrame, kernel: str) -> pd.Series:
@@ -130,7 +130,7 @@ def _losses(sizes: pd.DataFrame, kernel: str) -> str:
     pairs = ranking.leads(sizes, kernel, against_torch=False).reset_index()
     lost = pairs[pairs["lead"] < 1 / goals.LEVEL].sort_values("lead")
     parts = [
-        f"`{rival}` at {len(part)}, by up to {percent(1 / part['lead'].iloc[0] - 1)} "
+        f"`{rival}` leads at {len(part)}, by up to {percent(1 / part['lead'].iloc[0] - 1)} "
         f"({goals.size_name(*part[SIZE[-4:]].iloc[0])})"
         for rival, part in sorted(lost.groupby("rival"), key=lambda item: -len(item[1]))
     ]

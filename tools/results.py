@@ -139,7 +139,7 @@ def summary(rows: pd.DataFrame) -> str:
                 f"{(~met).sum()} of {len(met)}"
             ),
             "rows that failed the correctness check, which never rank": counts(wrong) or "none",
-            "published claims in float32": counts(
+            "published claims in float32, by their tables, else by their words": counts(
                 verdicts.loc[verdicts["gpu"] == gpu, "verdict"], VERDICTS
             ),
         }
@@ -237,7 +237,8 @@ def shape_table(rows: pd.DataFrame, shapes: Iterable[Place]) -> str:
 
 def _legend(text: str) -> str:
     """Return what the marks in a table mean."""
-    return "; ".join(f"{sign} {words}" for sign, words in MARKS.items() if sign in text) + "."
+    lines = [f"{sign} {words}" for sign, words in MARKS.items() if sign in text]
+    return "; ".join(lines) + "." * bool(lines)
 
 
 def _first_and_next(part: pd.DataFrame) -> list[str]:

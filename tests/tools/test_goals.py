@@ -1,22 +1,21 @@
-"""The goals of `frontier` as counted from ranked rows, and what two GPUs have in common."""
+"""The goals of `frontier` as counted from ranked rows."""
 
 import math
 
-import pandas as pd
 import pytest
 
 from analysis import ranking
 from tests.analysis import synthetic
 from tests.analysis.synthetic import ranked
-from tools import goals, results
+from tools import goals
 
 OURS = goals.OURS
 speedups = synthetic.with_speedups
 
 
-def at(reached):
+def at(judged):
     """N and the value of the matrix furthest from a goal."""
-    return reached.index[0][-1], pytest.approx(reached["value"].iloc[0], rel=1e-6)
+    return judged.index[0][-1], pytest.approx(judged["value"].iloc[0], rel=1e-6)
 
 
 def alone(m, n, **columns):
@@ -32,20 +31,20 @@ def test_each_goal_counts_its_matrices_and_has_the_furthest_first():
     rows += [alone(8192, 1024, of_copy=0.1)]  # 67 MB
     rows += [alone(64, 65536, of_meet=0.97), alone(1, 131072, of_meet=0.9)]
     rows += [alone(65, 65536, of_meet=0.1), alone(64, 65535, of_meet=0.1)]
-    reached = goals.reached(ranked(rows))
-    counts = [(speedups["met"].sum(), len(speedups)) for speedups in reached.values()]
+    judged = goals.judged_sizes(ranked(rows))
+    counts = [(speedups["met"].sum(), len(speedups)) for speedups in judged.values()]
     assert counts == [(2, 4), (3, 4), (1, 3), (1, 2), (1, 2)]
     worst = (1024, 1.05), (1024, 1.05), (1024, 1.05), (1024, 0.9), (131072, 0.9)
-    assert tuple(map(at, reached.values())) == worst
-    level = reached["level"].reset_index()
+    assert tuple(map(at, judged.values())) == worst
+    level = judged["level"].reset_index()
     assert level.loc[~level["met"], "N"].to_list() == [1024, 512]
 
 
 def test_a_matrix_that_frontier_gets_wrong_is_missed_and_one_without_it_does_not_count():
     without = speedups({"a": 1.0, "b": 1.0})
-    reached = goals.reached(ranked([*without, alone(1024, 65536, status="incorrect")]))
-    assert (reached["near"]["met"].sum(), at(reached["near"])) == (0, (65536, math.inf))
-    assert not any(map(len, goals.reached(ranked(without)).values()))
+    judged = goals.judged_sizes(ranked([*without, alone(1024, 65536, status="incorrect")]))
+    assert (judged["near"]["met"].sum(), at(judged["near"])) == (0, (65536, math.inf))
+    assert not any(map(len, goals.judged_sizes(ranked(without)).values()))
 
 
 def test_a_lead_within_one_percent_is_neither_won_nor_lost():
@@ -57,25 +56,3 @@ def test_a_lead_within_one_percent_is_neither_won_nor_lost():
     assert [*races] == ["peer_quack", "peer_liger"]
     assert goals.won_and_lost(races["peer_liger"]) == (1, 1)
     assert races["peer_liger"].min() == pytest.approx(1 / 1.02, rel=1e-6)
-
-
-def test_the_age_of_a_kernels_times_is_told_where_it_has_old_ones():
-    new, old = ranked([alone(64, 64)]), ranked([alone(64, 64)]).assign(stale="true")
-    assert (
-        goals.age(old, OURS) == f" All times of `{OURS}` here are those of an older version of it."
-    )
-    assert goals.age(pd.concat([new, old]), OURS).startswith(f" 50 % of the times of `{OURS}` here")
-    assert goals.age(new, OURS) == ""
-    assert goals.age(old, "peer_quack") == "", "without rows the share is NaN"
-
-
-def test_best_sets_are_compared_where_both_gpus_ranked_the_same_kernels():
-    h200 = {64: {"a": 1.5, "b": 1.2}, 128: {"a": 1.5, "b": 1.2}, 256: {"a": 1.0, "b": 1.2, "c": 2}}
-    h100 = {64: {"a": 1.5, "b": 1.2}, 128: {"a": 1.2, "b": 1.5}, 256: {"a": 1.0, "b": 1.2}}
-    rows = [speedups(speeds, [n]) for n, speeds in h200.items()]
-    rows += [speedups(speeds, [n], gpu="h100") for n, speeds in h100.items()]
-    rows.append(speedups({"a": 1.5, "b": 1.2}, [512]))
-    sizes = ranking.over_sweeps(ranked([row for part in rows for row in part]))
-    best = results.best_on_both(sizes, "h100", "h200")
-    assert {size[-1]: bool(shared) for size, shared in best.items()} == {64: True, 128: False}
-    assert results.best_on_both(sizes[sizes["gpu"] == "h200"], "h100", "h200").empty
