@@ -72,6 +72,7 @@ def findings(rows: pd.DataFrame) -> str:
     closest = min(often, key=lambda peer: geometric_mean(peers[peer]))
     lead = number(geometric_mean(peers[closest]), 3)
     first = ranking.wins(ranks[(ranks["sweep"] == "peers") & (ranks["rank"] == 1)])
+    is_first = ", ".join(f"`{name}` is first at {count}" for name, count in first.items())
     logits = sizes[sizes["op"].isin(("token_log_prob", "cross_entropy"))]
     speed = {
         key: f"{number(geometric_mean(part), 2)} times ({counted(len(part), 'size')})"
@@ -97,7 +98,7 @@ def findings(rows: pd.DataFrame) -> str:
         f"even on ordinary rows of {ranks.loc[is_nan, 'N'].max()} columns: "
         f"{_names(ranks.loc[is_nan, 'variant'])}.",
         f"**Where `{OURS}` loses:** it is {_losses(sizes, OURS)}. At the points of the "
-        f"sweep `peers`, {', '.join(f'`{name}` is first at {count}' for name, count in first.items())}.",
+        f"sweep `peers`, {is_first}.",
         f"**Where `{OURS_OF_LOGITS}` loses,** mostly at short and middle float32 rows: "
         f"it is {_losses(logits, OURS_OF_LOGITS)}.",
         f"**Few long rows.** With at most {goals.FEW_ROWS} rows of at least "
