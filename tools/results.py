@@ -12,7 +12,6 @@ import kernels
 from analysis import claims, frame, merge, palette, published, ranking, schema
 from analysis.claims.reproduction import VERDICTS
 from analysis.markdown import best_set, counted, counts, number, percent, table, with_interval
-from analysis.published import Published
 from analysis.report import special_rows
 from analysis.schema import MATRIX, OTHER_BOARD, SIZE
 from analysis.stats import eager, spread
@@ -38,12 +37,13 @@ def recorded() -> pd.DataFrame:
     return frame.from_rows(merge.collected_rows([], tables))
 
 
-def checked_claims(rows: pd.DataFrame, tables: Published) -> pd.DataFrame:
+def checked_claims(rows: pd.DataFrame, by_words: bool = False) -> pd.DataFrame:
     """Return the claims as checked on rows in float32, the dtype of the articles.
 
-    Without the articles' `tables`, their words are what the rows are compared with.
+    ``by_words``: the rows are compared with the articles' words, even where there is a table.
     """
-    checked = claims.check(rows, tables)
+    tables = published.load(ROOT / "data/published")
+    checked = claims.check(rows, tables._replace(rows=tables.rows.iloc[:0]) if by_words else tables)
     return checked[(checked["dtype"] == "float32") & (checked["origin"] != "published")]
 
 
@@ -109,7 +109,7 @@ def incomplete(part: pd.DataFrame) -> Iterable[str]:
 def summary(rows: pd.DataFrame) -> str:
     """Return what `frontier` wins and loses over all recorded sizes, and the claims' count."""
     ranks = ranking.rank_variants(rows)
-    verdicts = checked_claims(rows, published.load(ROOT / "data/published"))
+    verdicts = checked_claims(rows)
 
     def facts(part: pd.DataFrame) -> dict[str, str]:
         gpu = part["gpu"].iloc[0]
@@ -149,9 +149,7 @@ def summary(rows: pd.DataFrame) -> str:
 
 def claim_table(rows: pd.DataFrame) -> str:
     """Return each claim with its published and its measured number on a GPU, and the verdicts."""
-    tables = published.load(ROOT / "data/published")
-    by_table = checked_claims(rows, tables)
-    by_words = checked_claims(rows, tables._replace(rows=tables.rows.iloc[:0]))
+    by_table, by_words = checked_claims(rows), checked_claims(rows, by_words=True)
     untabled = [bool(claim.untabled) for claim in claims.CLAIMS]
     lines = []
     for claim, on_words, has_none in zip(
