@@ -1,5 +1,9 @@
 """How M depends on N; which rows share a panel; their roofline; the looks of variants."""
 
+import itertools
+import re
+
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -7,6 +11,7 @@ from analysis import palette, ranking
 from analysis.figures import panels
 from tests.analysis import synthetic
 from tests.analysis.synthetic import ranked
+from tests.colours import SIGHTS, lab
 
 # M·N as constant as whole rows allow: 768 divides it, 1000 and 58001 do not.
 WIDE = {n: round(3 * 2**25 / n) for n in (128, 768, 1000, 1024, 4096, 58001)}
@@ -66,6 +71,19 @@ def test_other_projects_have_colours_of_their_own():
     for name, style in [*palette.KNOWN.items(), *(("mine", style) for style in palette.OTHERS)]:
         project = name.split("_")[1] if name.startswith("peer_") else "this"
         assert owner.setdefault(style.colour, project) == project
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+@pytest.mark.parametrize("logits", [False, True])
+def test_rivals_have_colours_that_the_colour_blind_tell_apart(sight, logits):
+    rivals = {
+        style.colour
+        for name, style in palette.KNOWN.items()
+        if name.startswith("peer_") and bool(re.search("logits|return_dx|trl", name)) == logits
+    }
+    colours = rivals | {palette.KNOWN[name].colour for name in ("torch_softmax", "frontier")}
+    seen = [lab(colour, SIGHTS[sight]) for colour in colours]
+    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 15
 
 
 def test_the_control_is_the_baseline_of_the_operation_and_looks_like_torch():
