@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable
 
 import pandas as pd
 
-import kernels
 from analysis import claims, frame, merge, palette, published, ranking, schema
 from analysis.claims.reproduction import VERDICTS
-from analysis.markdown import best_set, counted, counts, number, percent, table, with_interval
+from analysis.markdown import best_set, counted, counts, number, percent, table
 from analysis.report import special_rows
 from analysis.schema import MATRIX, OTHER_BOARD, SIZE
 from analysis.stats import eager, spread
@@ -185,15 +184,15 @@ def peers(rows: pd.DataFrame) -> str:
         f"`{variant}` at {count}" for variant, count in ranking.wins(first.to_frame()).items()
     )
     text = table(heads, lines, "points")
-    return f"{text}\n\nThe fastest: {wins}. In brackets: 95 % intervals; {_legend(text)}"
+    return f"{text}\n\nThe fastest: {wins}. {_legend(text)}"
 
 
 def _cell(row: pd.Series) -> str:
-    """Return the speed over torch with its interval and marks, or the status that is not ok."""
+    """Return the speed over torch with its marks, or the status that is not ok."""
     if row["status"] != "ok":
         return row["status"]
     board = "\\*" if row["unranked_by"] == OTHER_BOARD else ""
-    return f"{with_interval(*row[SPEEDUP])}{board}{frame.mark(row['flags'])}"
+    return f"{number(row['speedup'], 3)}{board}{frame.mark(row['flags'])}"
 
 
 def backward(rows: pd.DataFrame) -> str:
@@ -254,8 +253,6 @@ def _first_and_next(part: pd.DataFrame) -> list[str]:
     following = rivals[ranks & ~rivals["in_best_set"].eq(True)]
     unranked = rivals[~ranks & ~(rivals["speedup"] <= following["speedup"].max())]
     runner_up = behind[following.index[0]] if len(following) else "none"
-    if {kernels.family(name) for name in part["variant"][~frame.is_baseline(part)]} == {"frontier"}:
-        runner_up = "no rival timed"
     if len(unranked):
         runner_up += f" (not ranked: {'; '.join(behind[unranked.index])})"
     return [

@@ -102,7 +102,7 @@ def bytes_moved() -> Figure:
     figure, axes = plt.subplots()
     sns.barplot(rows, x="copies", y="variant", color=style.PALE, saturation=1)
     for name, end in rows[["copies", "moved"]].max(axis=1).items():
-        spilling = " + spill" if name == "triton_fused" else ""
+        spilling = " (spills)" if name == "triton_fused" else ""
         text = number(rows["copies"][name], 3) + spilling
         axes.text(end + 0.16, name, text, color=style.INK, va="center_baseline")
     ticks = {"s": 60, "color": style.INK, "edgecolor": "white", "linewidth": 0.8, "zorder": 3}
@@ -130,7 +130,7 @@ def spills() -> Figure:
         axes.axvline(first / 2**0.5, color="0.5", linestyle="--", linewidth=1)
     below.text(first / 2**0.55, 1500, "spills from here", color=style.GREY, ha="right")
     before, after = (percent(fused["of_copy"][n]) for n in (first // 2, LONGEST))
-    title = f"triton_fused falls from {before} of a copy to {after} once its registers spill"
+    title = f"Spilling registers, triton_fused falls from {before} of a copy's speed to {after}"
     return finished(figure, title, "M = 1024", names)
 
 
@@ -291,7 +291,7 @@ def residency() -> str:
         for n in (1024, 1152, 2048, 2176, 4096, 4224, 8192, 8320)
     ]
     heads = ["N", "warps of a block", "registers of a thread", "blocks on a multiprocessor"]
-    return table([*heads, "warps there", "of a copy"], lines)
+    return table([*heads, "resident warps", "share of a copy's speed"], lines)
 
 
 def trick() -> str:

@@ -75,8 +75,10 @@ def compare_shares(low: float, high: float, published: float, as_claimed: str) -
     table, of which one without an exception allows none; NaN if it has none, and every size is
     claimed.
     """
-    hold = "hold" if low == 1 else "may hold" if high == 1 else "do not hold"
-    words = f"the words {hold}: {as_claimed}"
+    exceptions = (
+        "" if low == 1 else "perhaps at every size: " if high == 1 else "not at every size: "
+    )
+    words = f"{exceptions}{as_claimed}"
     if not math.isnan(published):
         words += f" here, at {percent(published)} of those in the article's own table"
     has_exceptions = published < 1  # false for NaN

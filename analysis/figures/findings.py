@@ -71,8 +71,8 @@ def same_order(rows: pd.DataFrame) -> str:
     if len(firsts) > 1 or len(lasts) > 1:
         return ""
     return (
-        f"Of {len(times.loc[n])} kernels, {firsts.pop()} is the fastest and {lasts.pop()} the "
-        f"slowest at N = {n:,} on each GPU"
+        f"Of the {len(times.loc[n])} kernels that each GPU has at N = {n:,}, {firsts.pop()} is the "
+        f"fastest and {lasts.pop()} the slowest"
     )
 
 

@@ -79,12 +79,13 @@ def _public(declared: LibraryFunction) -> Callable[..., Tensor]:
     Differentiable. This package's kernels compute float32, float16 and bfloat16 on an NVIDIA GPU,
     with arithmetic in float32; torch computes everything else.
 
+    ``dim``: the dimension over which the values of softmax add up to 1.
     ``dtype``: input is cast to it first, and the result has it; None keeps input's.
     ``out``: torch writes the result to it.
     ``temperature``: input is divided by it. It is a number above 0, or a tensor of input's shape
     without ``dim``, whose values are not checked. The division is in float32, takes one more pass
     over the matrix, and does not change the dtype of the result.
-    ``_stacklevel`` has no effect; ``torch.nn.functional.{name}`` has it.
+    ``_stacklevel`` is an argument of ``torch.nn.functional.{name}``, and passed on to it.
 
     The result is contiguous and has input's shape. Raises what torch raises, ValueError for a
     temperature of another shape or not above 0, and TypeError for a complex one.
@@ -106,11 +107,14 @@ def sampling_softmax(
 
     The arguments are those of ``flashinfer.sampling.softmax``. ``temperature`` is a number or a
     tensor (M,); 0 makes all finite logits of a row equally likely. ``enable_pdl`` has no effect.
-    Raises ValueError for a negative number.
+    Raises ValueError for a negative number or a tensor of another shape, and TypeError for complex
+    numbers.
     """
     if temperature is None:
         return softmax(logits, -1, dtype=FLOAT32)
     if not isinstance(temperature, Tensor):
+        if temperature < 0:
+            raise ValueError(f"temperature = {temperature}; a number from 0 on is needed")
         if temperature != 0:
             return softmax(logits, -1, dtype=FLOAT32, temperature=temperature)
         temperature = logits.new_zeros((), dtype=FLOAT32)

@@ -79,9 +79,9 @@ CASES = [
     ("S0-a", "reduction", TWO_BOARDS, SAME, "1.400x"),  # torch is on each board
     ("S0-a", "share", TWO_BOARDS, SAME, "10 of 10"),
     ("S0-d", "triton_online", TWO_BOARDS, NONE, "on one board at 0 sizes"),
-    ("S0-a", "share", T_ONLINE + online("triton_online", 1.2), SAME, "words hold: faster at 10 of"),
+    ("S0-a", "share", T_ONLINE + online("triton_online", 1.2), SAME, "faster at 10 of"),
     ("S0-a", "share", THOUSANDS, SAME, "slower at N = 256, 512"),
-    ("S0-a", "share", THOUSANDS, SAME, "words do not hold: faster at 8 of 10 sizes here, at 50 %"),
+    ("S0-a", "share", THOUSANDS, SAME, "not at every size: faster at 8 of 10 sizes here, at 50 %"),
     ("S0-a", "share", T_ONLINE + online("triton_online", 1.01, 0.1), OPEN, "too close"),
     ("S0-a", "share", online("triton_online", 1.2, sizes=N_ONLINE[:4]), NONE, "5 are needed"),
     ("S0-a", "share", T_ONLINE + online("triton_online", 1.2, sizes=N_ONLINE[:5]), SAME, "5 of 5"),

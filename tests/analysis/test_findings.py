@@ -73,7 +73,9 @@ def test_the_first_and_the_last_kernel_are_named_where_each_gpu_has_the_same():
         for name, by_gpu in times.items()
         for gpu, us in zip(("h200", "h100"), by_gpu, strict=False)
     )
-    expected = "Of 3 kernels, a is the fastest and torch the slowest at N = 1,024 on each GPU"
+    expected = (
+        "Of the 3 kernels that each GPU has at N = 1,024, a is the fastest and torch the slowest"
+    )
     assert findings.same_order(rows) == expected
     other = rows.assign(time_us=rows["time_us"].mask(rows["gpu"] == "h100", 1 / rows["time_us"]))
     assert findings.same_order(other) == ""

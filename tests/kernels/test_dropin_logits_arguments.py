@@ -17,7 +17,7 @@ REFUSED = [  # arguments after the logits, error, its words
     ((INDEX,), {"temperature": 0}, ValueError, "temperature = 0; a number of at least 1e-38"),
     ((INDEX,), {"temperature": NEEDS_GRADIENT}, ValueError, "temperature requires a gradient"),
     ((INDEX,), {"temperature": torch.tensor(1j)}, TypeError, "temperature is torch.complex64"),
-    ((INDEX,), {"temperature": "0.5"}, TypeError, "not supported between"),
+    ((INDEX,), {"temperature": "0.5"}, TypeError, "temperature is a str; a number is needed"),
     ((INDEX,), {"row_mask": [1, 0, 1]}, TypeError, "row_mask is a list; a tensor is needed"),
     ((INDEX,), {"row_mask": True}, TypeError, "row_mask is a bool; a tensor is needed"),
     ((INDEX,), {"vocab_start": 5}, ValueError, "vocab_start = 5 has no effect without group"),

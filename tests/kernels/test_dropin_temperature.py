@@ -146,7 +146,7 @@ def test_sampling_takes_the_arguments_of_flashinfer():
     torch.testing.assert_close(y[0], torch.softmax(logits[0].double() / 0.5, -1).float())
     for row, temperature in ((1, 0), (2, 2.0)):
         assert torch.equal(y[row], sampling_softmax(logits, temperature)[row])
-    with pytest.raises(ValueError, match="a number above 0"):
+    with pytest.raises(ValueError, match="a number from 0 on"):
         sampling_softmax(logits, -1.0)
 
 

@@ -48,14 +48,15 @@ def test_the_headline_has_a_mean_for_each_dtype(rows):
         "Of the 3 sizes where one was timed, `frontier` is the fastest or within 1 % of it at 0.",
         "0.909 times as fast as its closest rival, `peer_quack` (geometric mean of 2 sizes)",
         "token log-probabilities 12 times (1 size) in bfloat16",
-        "-inf, `peer_trl` return [wrong log-probabilities or losses](docs/special_rows.md). NaN "
-        "even on ordinary rows of 151936 columns: `peer_quack`.",
+        "-inf, `peer_trl` return [wrong log-probabilities or losses](docs/special_rows.md). "
+        "`peer_quack` return NaN even on ordinary 16-bit rows of 151936 columns.",
         "**Where `frontier` loses:** it is more than 1 % behind the fastest at 3 of 3 sizes: "
         "`peer_quack` leads at 2, by up to 10 % (softmax, 1024x256, bfloat16); "
         "`peer_tileops` leads at 1, by up to 20 % (softmax, 1024x1024, bfloat16).",
         "at 2 of 2 sizes: `peer_trl` leads at 2, by up to 25 % (token_log_prob, 1024x65536",
-        "At 1 of 4 sizes the kernel is faster than torch's but an eager call is slower",
-        "`cuda_backward` is 1.5 times as fast as torch's (geometric mean of 1 size)",
+        "At 1 of 4 sizes the kernel is faster than torch's but an eager call without gradient is "
+        "slower",
+        "`cuda_backward` is faster than torch's: 1.5 times (1 size) for softmax_backward",
     ],
 )
 def test_the_findings_name_wins_and_losses(rows, said, monkeypatch):

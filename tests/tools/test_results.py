@@ -93,13 +93,6 @@ def test_losses_beyond_the_most_that_are_named_are_counted(monkeypatch):
     assert lines[-1] == "| at most 1 % behind | 2 other sizes | at most 1.07 |  |"
 
 
-def test_a_gradient_that_raced_only_our_own_has_no_rival():
-    place = {"n": 128256, "M": 4096, "op": "log_softmax_backward"}
-    own = {"cuda_backward": 1.5, "triton_backward": 1.2}
-    text = results.workloads(recorded(own, "peers", "h100", **place))
-    assert text.splitlines()[2].endswith(" | 1.50 | 44 % | no rival timed |")
-
-
 def test_every_variant_of_the_sweep_is_among_the_peers():
     """A list of names by hand would leave out a new one without a word."""
     speeds = {"torch_softmax": 1.0, "mine": 1.3} | PEERS

@@ -127,4 +127,5 @@ def about(variant: str) -> str:
     stem, _ = kernels.split_config(variant)
     if variant in ABOUT or stem not in kernels.names():
         return ABOUT.get(variant, "")
-    return source_scan.docstring(kernels.variant_file(stem)).split("\n")[0].replace("``", "")
+    about = source_scan.docstring(kernels.variant_file(stem)).split("\n")[0].replace("``", "")
+    return about + " Install: `make peers`." * (kernels.family(stem) == "peers")

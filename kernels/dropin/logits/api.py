@@ -54,11 +54,11 @@ def token_log_probs(
     (…, K) for K tokens of each row; the result has its shape. With ``entropy`` the result is a
     pair: the log-probabilities, and each row's entropy (…), where a logit of -inf adds 0.
     Differentiable with respect to logits. ``temperature`` is a number or a tensor (…), above 0,
-    without a gradient.
+    without a gradient; the values of a tensor are not checked.
     ``row_mask`` (…): rows where it is 0 get value 0 and gradient 0, even if they hold NaN.
     ``inplace_backward``: the backward overwrites logits with the gradient; do not use them
-    afterwards. It has no effect on a leaf, on overlapping rows, under a compiler, with ``group``,
-    or on a CPU.
+    afterwards. It has no effect on a leaf or a view of one, on overlapping rows, under a compiler,
+    with ``group``, or on a CPU.
     ``group``: each rank holds a shard of the vocabulary from ``vocab_start`` on; ``index`` is
     global, and every rank gets the whole result. Without it, ``vocab_start`` must be 0.
 
@@ -85,7 +85,7 @@ def token_log_probs(
         raise _elsewhere("index", index, logits)
     if isinstance(temperature, Tensor):
         by_row, temperature = _rows(temperature, logits, torch.float32, "temperature"), 1.0
-    elif not temperature >= MIN_TEMPERATURE:
+    elif not _as_float(temperature, "temperature") >= MIN_TEMPERATURE:
         raise ValueError(
             f"temperature = {temperature}; a number of at least {MIN_TEMPERATURE} is needed"
         )
@@ -131,11 +131,12 @@ def cross_entropy(
     gradient of the loss is not 1.
     ``inplace_backward``: the gradient overwrites input, which must not be used afterwards; with
     ``gradient_in_forward`` that happens in the forward. Neither option has an effect if torch
-    computes, or under a compiler; the second one has none on a leaf or on overlapping rows.
+    computes, or under a compiler; the second one has none on a leaf, a view of one, or overlapping
+    rows.
 
     Raises what torch raises, and ValueError if ``z_loss`` is combined with something for which it
-    is not defined, such as class probabilities or a weight, or if one of the factors requires a
-    gradient.
+    is not defined, such as class probabilities or a weight, or if ``z_loss`` or ``label_smoothing``
+    requires a gradient.
     """
     if not isinstance(z_loss, (float, int)):
         z_loss = _as_float(z_loss, "z_loss")
