@@ -208,15 +208,18 @@ def launch() -> Figure:
     torch, ours = (line(rows, name) for name in names)
     bound = torch.index[torch["host_us"] > torch["time_us"]].max()
     slower = ours.index[ours["eager_us"] > torch["eager_us"]].max()
-    for name, n in zip(names, (bound, slower), strict=True):  # between two measured N
-        axes.axvline(n * 2**0.5, color=palette.styles(names)[name].colour, ls="--", linewidth=0.8)
+    ends = {"torch: host-bound": bound, "frontier: slower eager calls": slower}
+    for name, (text, n) in zip(names, ends.items(), strict=True):  # between two measured N
+        colour = palette.styles(names)[name].colour
+        axes.axvline(n * 2**0.5, color=colour, ls="--", linewidth=0.8)
+        look = {"color": colour, "rotation": 90, "ha": "right", "va": "top", "fontsize": 7}
+        axes.text(n * 2**0.48, 0.97, text, transform=axes.get_xaxis_transform(), **look)
     title = (
         f"torch's eager calls are host-bound up to N = {bound}; "
         f"frontier's are slower than torch's up to {slower}"
     )
     shown = [f"{name}, {clock}" for clock in ("GPU", "host (median)") for name in names]
-    about = "Dashed: the ends of these two ranges of N"
-    return finished(figure, title, "M = 1024", shown, about=about)
+    return finished(figure, title, "M = 1024", shown)
 
 
 def draw_lines(

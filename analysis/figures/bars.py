@@ -8,7 +8,7 @@ from matplotlib.ticker import PercentFormatter
 from analysis import ranking
 from analysis.figures import findings, style
 from analysis.figures.panels import Selection
-from analysis.frame import is_baseline, is_ranked
+from analysis.frame import is_baseline, is_ranked, mark
 from analysis.markdown import percent
 from analysis.schema import SIZE
 
@@ -63,8 +63,10 @@ def draw_hero(selection: Selection) -> Figure:
             )
             look = {"color": colours[best.variant], "fontsize": TEXT - 1.5, "fontweight": "bold"}
             look["bbox"] = {"facecolor": "white", "linewidth": 0, "pad": 0.2}
-            axes.text(best.of_copy + 0.015, y, percent(best.of_copy), va="center_baseline", **look)
-    names = [findings.name_of(name) for name in kernels]
+            text = percent(best.of_copy) + mark(best.flags)
+            axes.text(best.of_copy + 0.015, y, text, va="center_baseline", **look)
+    marks = points.groupby("variant")["flags"].agg(" ".join).map(mark)
+    names = [f"{findings.name_of(name)}{' ' * bool(marks[name])}{marks[name]}" for name in kernels]
     keys = [Patch(color=colours[name]) for name in kernels]
     lines = len(grid.axes)
     height = lines * SHAPE_HEIGHT * points.groupby(["gpu", "dtype"])["shape"].nunique().max()
@@ -74,7 +76,7 @@ def draw_hero(selection: Selection) -> Figure:
     grid.axes[-1, 0].legend(keys, names, columnspacing=1.4, **below, **look)
     about = (
         f"Share of a copy's speed at M{style.TIMES}N; number: the fastest; "
-        "no bar: cannot run, is wrong, or was not timed soundly"
+        "no bar: cannot run, is wrong, or was not timed soundly; ‡: wrong on special values"
     )
     facts = style.facts(selection._replace(rows=rows.merge(points[SIZE].drop_duplicates())))
     finding = findings.hero(points.assign(near=ranking.is_near_best(points)), is_baseline(points))

@@ -125,11 +125,11 @@ def test_an_unmeasured_size_gets_an_estimate_with_its_spread_and_the_command(ope
     page = opened(path=made.page(synthetic.frame_of(rows), tmp_path))
     (text,) = ask(page, ("h200", "softmax", "float32", 1024, 2048))
     sizes = "1024 × 1024 and 1024 × 4096"  # noqa: RUF001
-    assert f"frontier\t173 µs (150 to 200)\t{sizes}" in text["notice"]
+    assert f"frontier\t173 µs (150 to 200)\t1.75\u00d7\t{sizes}" in text["notice"]
     (text,) = ask(page, ("h200", "softmax", "float32", 1024, 3500))
     assert re.search(r"frontier\t26[0-9] µs \(256 to 342\)", text["notice"]), "nearer to 4096"
     (text,) = ask(page, ("h200", "softmax", "float32", 512, 1024))
-    assert "frontier\t50.0 µs\t1024" in text["notice"], "of the same N alone"
+    assert "frontier\t50.0 µs\t1.75\u00d7\t1024" in text["notice"], "of the same N alone"
     (text,) = ask(page, ("h200", "softmax", "float32", 1024, 2048))
     command = "make shape M=1024 N=2048 DTYPE=float32 OP=softmax"
     assert page.locator("#notice code").inner_text() == command

@@ -111,14 +111,16 @@ function estimated(question, sizes, names) {
   const torch = RANKED.concat(PAGE.sizes).find(
     (row) => comparable(row, question) && PAGE.baselines.includes(row.variant))?.variant;
   const raced = sizes.map((size) => ({ rows: withTorch(size) }));
+  const base = torch && estimate(raced, question, torch);
   const lines = distinct([...names.slice(0, MOST_NAMED), torch]).filter(Boolean).flatMap((name) => {
     const guess = estimate(raced, question, name);
     if (!guess) return [];
     const spread = guess.rows.length > 1 ? ` (${number(guess.low)} to ${number(guess.high)})` : "";
     return [tableRow(h("th", { scope: "row" }, dot(name), marked(name, [guess])),
-      cell(microseconds(guess.us) + spread), cell(guess.rows.map(sizeName).join(" and ")))];
+      cell(microseconds(guess.us) + spread), cell(base ? times(base.us / guess.us) : ""),
+      cell(guess.rows.map(sizeName).join(" and ")))];
   });
-  const heads = ["kernel", "estimate", "from bandwidth at"].map((name) => h("th", { scope: "col" }, name));
+  const heads = ["kernel", "estimate", "× torch", "from bandwidth at"].map((name) => h("th", { scope: "col" }, name));
   return h("div", { class: "scroll", role: "group", "aria-label": "Estimates" },
     h("table", {}, h("thead", {}, tableRow(...heads)), h("tbody", {}, ...lines)));
 }
