@@ -1,9 +1,6 @@
 """Print the commands of the project for docs/reference/cli.md."""
 
 import re
-from pathlib import Path
-
-import yaml
 
 from analysis.__main__ import parser as analysis_parser
 from kernels.__main__ import parser as kernels_parser
@@ -33,13 +30,6 @@ def commands() -> str:
             text = " ".join(words[words.index(name) :])
             lines.append(f"`python -m {program} {text}`: {helps[name]}")
     return bullets(lines)
-
-
-def config_of(path: Path) -> dict:
-    """Return the config of a file of sweeps/, with the defaults."""
-    files = (ROOT / "config.yaml", path)
-    default, own = (yaml.safe_load(file.read_text(encoding="utf-8")) for file in files)
-    return default | own
 
 
 if __name__ == "__main__":

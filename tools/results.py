@@ -7,11 +7,12 @@ that name the command.
 from collections.abc import Callable, Iterable
 
 import pandas as pd
+import yaml
 
 from analysis import claims, frame, merge, palette, published, ranking, schema
 from analysis.claims.reproduction import VERDICTS
 from analysis.markdown import best_set, counted, counts, number, percent, table
-from analysis.report import special_rows
+from analysis.report import claim_lines, special_rows
 from analysis.schema import MATRIX, OTHER_BOARD, SIZE
 from analysis.stats import eager, spread
 from measure import ROOT
@@ -19,11 +20,9 @@ from planning import points, single_shape
 from tools import goals, record
 from tools.goals import OURS, OURS_OF_LOGITS, goal_tables, order, size_name
 from tools.inserts import print_block
-from tools.reference import config_of
 
 CONTROLS = "processes where torch timed against itself differs significantly "
 CONTROLS += "(5 % expected by chance)"
-SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
 MARKS = schema.MARKS | {"\\*": "timed on another board than most of its matrix"}
 SHAPE_HEADS = ("shape", "torch", "fastest", "its time")
 SHAPE_HEADS += ("speed-up over torch", "of the limit", "runner-up, its time over the best")
@@ -98,11 +97,18 @@ def incomplete(part: pd.DataFrame) -> Iterable[str]:
         for sweep, own in part.groupby("sweep")
     }
     for sweep in record.SWEEPS:
-        expanded = points.expand(config_of(ROOT / f"sweeps/{sweep}.yaml"), part["gpu"].iloc[0])
+        expanded = points.expand(_config_of(sweep), part["gpu"].iloc[0])
         planned = {points.matrix(point) for point in expanded}
         measured = planned & recorded.get(sweep, set())
         if measured < planned:
             yield f"`{sweep}` {len(measured)} of {counted(len(planned), 'matrix')}"
+
+
+def _config_of(sweep: str) -> dict:
+    """Return the config of a file of sweeps/, with the defaults."""
+    files = ROOT / "config.yaml", ROOT / f"sweeps/{sweep}.yaml"
+    default, own = (yaml.safe_load(file.read_text(encoding="utf-8")) for file in files)
+    return default | own
 
 
 def summary(rows: pd.DataFrame) -> str:
@@ -154,9 +160,8 @@ def claim_table(rows: pd.DataFrame) -> str:
     for claim, on_words, has_none in zip(
         by_table.itertuples(), by_words["verdict"], untabled, strict=True
     ):
-        is_share = claim.quantity.startswith(("share", "reduction"))
         values = (
-            percent(value, 1) if is_share and value == value else number(value, 3)
+            claim_lines.shown(claim.quantity, value)
             for value in (claim.published_value, claim.value)
         )
         reason = claim.why.partition("; ")[0].partition(": measured")[0]

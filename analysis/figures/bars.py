@@ -15,7 +15,7 @@ from analysis.schema import SIZE
 KERNELS = ("torch_softmax", "peer_liger", "peer_tileops", "peer_quack", "frontier")
 SWEEPS = ("workloads", "peers")  # have shapes of real models, and the rivals
 DTYPES = ("bfloat16", "float32")
-MOST_SHAPES = 8  # in a panel: the largest
+MOST_SHAPES = 8  # The largest of a panel
 SHAPE_HEIGHT = 0.5  # inches of the bars of a shape
 TEXT = 10  # points: README shows the figure at half its size
 

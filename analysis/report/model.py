@@ -50,6 +50,7 @@ def build(
     gpu_names = dict(zip(ranks["gpu"], ranks["gpu_name"], strict=True))
     answered_gpus = distinct(answered_ranks["gpu"])
     gpus = list(dict.fromkeys([*answered_gpus, *distinct(gpu_ranks["gpu"])]))
+    shapes = workloads.shapes_by_op(named, sizes, gpus)
     articles, unjudged = claim_lines.articles(claims, answered_gpus, published)
     ops = distinct((run_ranks if is_measured.any() else answered_ranks)["op"])
     return {
@@ -61,7 +62,8 @@ def build(
         "reading": READING,
         "grids": grid.grids(sizes[sizes["gpu"] != CPU]),
         "named": named,
-        "workloads": workloads.shapes_by_op(named, sizes, gpus),
+        "workloads": shapes,
+        "unmeasured_ops": [op for op, own in shapes.items() if not any(s.measured for s in own)],
         "articles": articles,
         "unjudged": unjudged,
         "sources": [f"{s.id}: {s.cite()}" for s in published.sources.values()],

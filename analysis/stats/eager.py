@@ -42,7 +42,6 @@ def with_eager(points: pd.DataFrame) -> pd.DataFrame:
 class OverTorch(NamedTuple):
     """Compare a variant with torch where both have eager times: geometric means, and a count.
 
-    `graph_median`: half of the sizes have a higher speed-up, of times in a graph.
     `slower`: the sizes at which an eager call takes longer than torch's, though the kernel itself
     is faster, which takes `slower_us` at most, 0 if there is none.
     """
@@ -52,7 +51,6 @@ class OverTorch(NamedTuple):
     eager: float
     slower: int
     slower_us: float
-    graph_median: float
 
 
 def over_torch(sizes: pd.DataFrame, variant: str) -> OverTorch | None:
@@ -66,5 +64,4 @@ def over_torch(sizes: pd.DataFrame, variant: str) -> OverTorch | None:
     slower = (own["eager_speedup"] < 1) & (own["speedup"] > 1)
     graph, eager = (geometric_mean(own[name]) for name in ("speedup", "eager_speedup"))
     slower_us = own.loc[slower, "time_us"].max() if slower.any() else 0.0
-    median = float(own["speedup"].median())
-    return OverTorch(len(own), graph, eager, int(slower.sum()), float(slower_us), median)
+    return OverTorch(len(own), graph, eager, int(slower.sum()), float(slower_us))

@@ -15,15 +15,12 @@ from measure.stats import left_out
 from planning import points
 from tests.marks import slow
 from tools import inserts
+from tools.why import POINT_S
 
 MEASURED = re.compile(
     r"\b0\.\d+(?![\de])|\b\d+(?:\.\d+)?(?= ?(?:µs|ms|x)\b| times as)|\b\d+\.\d+(?= %)"
 )
 PRINTED = re.compile(r"<!-- output of: .*?<!-- end -->|^```.*?^```$", re.MULTILINE | re.DOTALL)
-
-JOB_S = (
-    1.0  # Seconds of `make run` for a point beside its `wall_s`: on an H100, 182 points took 470 s
-)
 
 
 def coverage(blocks: int) -> float:
@@ -70,14 +67,14 @@ def test_pages_have_the_points_and_the_minutes_of_the_default_sweep_and_of_the_p
     cpu = len(points.within_limits({"cpu": on_cpu}, config["cpu"])["cpu"])
     rows = pd.read_csv(ROOT / "data/recorded/h200/online_softmax.csv").query("replicate == 1")
     walls = rows.set_index(["dtype", "M", "N", "variant"])["wall_s"]
-    seconds = sum(walls[p.dtype, p.M, p.N, p.variant] + JOB_S for p in gpu)
+    seconds = sum(walls[p.dtype, p.M, p.N, p.variant] + POINT_S for p in gpu)
     text = f"{len(gpu)} points, {math.ceil(seconds / 60)} minutes on an H200"
     readme, howto = (
         (ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/howto/measure.md")
     )
     assert f"{text}; {cpu} points on two CPU cores" in readme
     rivals = pd.read_csv(ROOT / "data/recorded/h200/peers.csv").query("replicate == 1")
-    minutes = math.ceil((rivals["wall_s"] + JOB_S).sum() / 60)
+    minutes = math.ceil((rivals["wall_s"] + POINT_S).sum() / 60)
     assert text in howto
     assert f"{len(rivals)} points, {minutes} minutes on an H200" in howto
 
