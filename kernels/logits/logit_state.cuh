@@ -64,13 +64,12 @@ struct LogitSums {
   };
 
   // Add the exps of a lane's elements, and what the moment takes of them.
-  template <typename T, int K, int STEP, bool MAY_BE_LARGE>
-  __device__ static void add_exps(const uint4 (&vec)[K], int elements, const Exps& exps,
-                                  float& rest, float& moment) {
+  template <typename T, bool MAY_BE_LARGE, typename Tile>
+  __device__ static void add_exps(const Tile& tile, const Exps& exps, float& rest, float& moment) {
 #pragma unroll
-    for (int k = 0; k < K; ++k) {
+    for (int k = 0; k < Tile::kVecs; ++k) {
       float value[kVecElems<T>], exp_x[kVecElems<T>];
-      unpack<T>(vec[k], value);
+      unpack<T>(tile.vec[k], value);
       if constexpr (MAY_BE_LARGE) exps.shift(value);
 #pragma unroll
       for (int i = 0; i < kVecElems<T>; ++i) {
@@ -80,29 +79,29 @@ struct LogitSums {
         exp_x[i] = exp2_approx(log2_x);
         if constexpr (MOMENT == Moment::kEntropy) moment = fmaf(exp_x[i], log2_x, moment);
         if constexpr (MOMENT == Moment::kMean) {
-          if (k * STEP + i < elements) moment += exps.is_large ? value[i] : value[i] - exps.pivot;
+          if (Tile::place(k, i) < tile.elems_left())
+            moment += exps.is_large ? value[i] : value[i] - exps.pivot;
         }
       }
       rest += tree_reduce<Sum, kVecElems<T>>(exp_x);
     }
   }
 
-  // Return the state of a lane's elements: K vectors, whose elements beyond the row are -inf.
-  // `elements`: from the first vector's beginning to the row's end; vectors are STEP elements
-  // apart. `rest` is as inexact as a sum with the maximum in it.
-  template <typename T, int K, int STEP>
-  __device__ State of_lane(const uint4 (&vec)[K], int elements) const {
+  // Return the state of a lane's elements in a LogitTile. `rest` is as inexact as a sum with the
+  // maximum in it.
+  template <typename T, typename Tile>
+  __device__ State of_lane(const Tile& tile) const {
     State state = State::identity();
-    state.max = max_element<T>(vec);
+    state.max = max_element<T>(tile.vec);
     const Exps exps(state.max, log2_scale);
     float rest = 0.0f, moment = 0.0f;
     // A test of each of a lane's many elements would cost more than this branch. With a mean, two
     // loops would spill.
-    constexpr bool kTwoLoops = MOMENT != Moment::kMean && K > 2;
+    constexpr bool kTwoLoops = MOMENT != Moment::kMean && Tile::kVecs > 2;
     if (kTwoLoops && !exps.is_large) {
-      add_exps<T, K, STEP, false>(vec, elements, exps, rest, moment);
+      add_exps<T, false>(tile, exps, rest, moment);
     } else {
-      add_exps<T, K, STEP, true>(vec, elements, exps, rest, moment);
+      add_exps<T, true>(tile, exps, rest, moment);
     }
     rest -= exps.exp_max;
     state.rest = __fdividef(rest, exps.exp_max);
@@ -113,8 +112,7 @@ struct LogitSums {
     } else if constexpr (MOMENT == Moment::kMean) {
       state.moment = moment;
 #pragma unroll
-      for (int k = 0; k < K; ++k)
-        state.count += static_cast<float>(min(max(elements - k * STEP, 0), kVecElems<T>));
+      for (int k = 0; k < Tile::kVecs; ++k) state.count += static_cast<float>(tile.count(k));
     }
     return state;
   }

@@ -123,15 +123,14 @@ __device__ int column_of_most(const ValueArguments<T>& arguments, Index row, Sta
 }
 
 // Correct the state of such a row: the lane that met the maximum added small exps to a large one.
-template <typename Op, typename Tile, int K, typename T, typename Sums, typename State>
+template <typename Op, typename Tile, typename T, typename Sums, typename State>
 __device__ void refine(State& state, const Sums& sums, const ValueArguments<T>& arguments,
                        Index row) {
   const int column = column_of_most<Op>(arguments, row, state);
   if (column < 0) [[likely]]
     return;
-  const int vec = column / kVecElems<T>;
-  Tile tile(vec / (K * kWarp) * (K * kWarp), arguments.cols, lowest());
+  Tile tile(column / Tile::kElems * (Tile::kVecs * kWarp), static_cast<int>(arguments.cols));
   tile.load(arguments.x + row * arguments.x_stride);
   const float lost = sums.template lost_of_lane<T>(tile.vec, state.max);
-  state.rest += __shfl_sync(kWholeWarp, lost, vec % kWarp);
+  state.rest += __shfl_sync(kWholeWarp, lost, Tile::lane_of(column));
 }

@@ -29,34 +29,49 @@ __device__ State merge_row_states(const Sums& sums, const State* row_states, int
   return sums.merge_lanes(part[0]);
 }
 
-// Rows that a warp holds in K vectors a lane, ROWS of them one after another. All loads are on
-// their way at once, and as many lanes write the rows' values.
-template <typename T, typename Op, int K, int ROWS, int WARPS, bool UNALIGNED>
+// Rows of at most TILES tiles of K vectors a lane. A warp holds ROWS of them, whose loads are all
+// on their way at once, and as many lanes write the rows' values. While later tiles arrive, the
+// warp computes with earlier ones.
+template <typename T, typename Op, int K, int TILES, int ROWS, int WARPS, Access ACCESS>
 __global__ void __launch_bounds__(WARPS* kWarp) logits_short(const Arguments<T> arguments) {
   using Sums = LogitSums<kMoment<Op>>;
-  using Tile = VecTile<T, K, UNALIGNED, 1, true>;
-  const int lane = threadIdx.x % kWarp;
+  using State = typename Sums::State;
+  using Tile = LogitTile<T, K, ACCESS>;
+  const int lane = threadIdx.x % kWarp, cols = static_cast<int>(arguments.cols);
   const Index warp = static_cast<Index>(blockIdx.x) * WARPS + threadIdx.x / kWarp;
   const Index first_row = warp * ROWS, last_row = arguments.rows - 1;
   if (first_row > last_row) return;
-  Tile tile[ROWS];
+  Tile tile[ROWS][TILES];
   const auto row_at = [&](int i) { return min(first_row + i, last_row); };
   const auto x_row = [&](int i) { return arguments.x + row_at(i) * arguments.x_stride; };
 #pragma unroll
-  for (int i = 0; i < ROWS; ++i)
-    tile[i] = Tile(0, arguments.cols, lowest()), tile[i].begin_load(x_row(i));
+  for (int i = 0; i < ROWS; ++i) {
+#pragma unroll
+    for (int j = 0; j < TILES; ++j) {
+      const int first_vec = j * K * kWarp;
+      if (j < TILES - 1)
+        tile[i][j].begin_load_whole(first_vec, cols, x_row(i));
+      else
+        tile[i][j] = Tile(first_vec, cols), tile[i][j].begin_load(x_row(i));
+    }
+  }
   const Index row = row_at(lane);
   const bool mine = lane < ROWS && first_row + lane <= last_row;
   const Target<T> target = mine ? first_target<Op>(arguments, row) : Target<T>{};
-  typename Sums::State state = Sums::State::identity();
+  State state = State::identity();
 #pragma unroll
   for (int i = 0; i < ROWS; ++i) {
-    tile[i].end_load(x_row(i));
     const Sums sums(arguments.inverse_of(row_at(i)));
-    auto merged = sums.merge_lanes(
-        sums.template of_lane<T, K, Tile::kRoundElems>(tile[i].vec, tile[i].elems_left()));
-    refine<Op, Tile, K>(merged, sums, arguments, row_at(i));
-    if (lane == i) state = merged;
+    State of_row;
+#pragma unroll
+    for (int j = 0; j < TILES; ++j) {
+      j < TILES - 1 ? tile[i][j].end_load_whole(x_row(i)) : tile[i][j].end_load(x_row(i));
+      const State of_tile = sums.template of_lane<T>(tile[i][j]);
+      of_row = j == 0 ? of_tile : sums.merge(of_row, of_tile);
+    }
+    of_row = sums.merge_lanes(of_row);
+    refine<Op, Tile>(of_row, sums, arguments, row_at(i));
+    if (lane == i) state = of_row;
   }
   if (!mine) return;
   if (arguments.template skips<Op>(row)) return write_zeros<Op>(arguments, row);
@@ -64,21 +79,21 @@ __global__ void __launch_bounds__(WARPS* kWarp) logits_short(const Arguments<T> 
 }
 
 // Threads per multiprocessor at 64 registers each; fewer where vectors are shifted and there is a
-// second sum, which would spill at 64.
-template <typename Op, bool UNALIGNED>
-constexpr int kThreadsPerSm = UNALIGNED && kMoment<Op> != Moment::kNone ? 768 : 1024;
+// second sum, or elements of 32 bits, which would spill at 64.
+template <typename T, typename Op, Access ACCESS>
+constexpr int kThreadsPerSm =
+    ACCESS == Access::kShifted && (sizeof(T) == 4 || kMoment<Op> != Moment::kNone) ? 768 : 1024;
 
-// K, UNALIGNED: as in VecTile. WARPS: of a segment. They decide, with warp_tiles and segments, the
+// K, ACCESS: as in LogitTile. WARPS: of a segment. They decide, with warp_tiles and segments, the
 // order of sums, and follow from cols alone. TEAMS: segments that a block works on at once; no sum
 // depends on it.
-template <typename T, typename Op, int K, int WARPS, int TEAMS, bool UNALIGNED>
+template <typename T, typename Op, int K, int WARPS, int TEAMS, Access ACCESS>
 __global__ void __launch_bounds__(WARPS * TEAMS * kWarp,
-                                  kThreadsPerSm<Op, UNALIGNED> / (WARPS * TEAMS * kWarp))
+                                  kThreadsPerSm<T, Op, ACCESS> / (WARPS * TEAMS * kWarp))
     logits_forward(const Arguments<T> arguments) {
   using Sums = LogitSums<kMoment<Op>>;
   using State = typename Sums::State;
-  using Whole = WholeTile<T, K, UNALIGNED>;
-  using Tile = typename Whole::Tile;
+  using Tile = LogitTile<T, K, ACCESS>;
   constexpr int kTileVecs = K * kWarp;
   __shared__ State warp_states[kMaxSegments][WARPS];
   const int lane = threadIdx.x % kWarp;
@@ -101,19 +116,18 @@ __global__ void __launch_bounds__(WARPS * TEAMS * kWarp,
   const auto first_vec = [&](int tile) { return (tile * WARPS + member) * kTileVecs; };
   const auto elems_left = [&](int tile) { return cols - first_vec(tile) * kVecElems<T>; };
   const auto exists = [&](int tile) { return elems_left(tile) > 0; };
-  const auto is_whole = [&](int tile) { return elems_left(tile) >= Whole::kElems; };
+  const auto is_whole = [&](int tile) { return elems_left(tile) >= Tile::kElems; };
   Tile tile;
   const auto begin_load = [&](int i) {
     if (is_whole(i)) {
-      tile.first = first_vec(i), tile.cols = cols;
-      Whole::begin_load(tile, x_row);
+      tile.begin_load_whole(first_vec(i), cols, x_row);
     } else if (exists(i)) {
-      tile = Tile(first_vec(i), cols, lowest());
+      tile = Tile(first_vec(i), cols);
       tile.begin_load(x_row);
     }
   };
   const auto end_load = [&](int i) {
-    is_whole(i) ? Whole::end_load(tile, x_row) : tile.end_load(x_row);
+    is_whole(i) ? tile.end_load_whole(x_row) : tile.end_load(x_row);
   };
 
   int i = (begin + team) * warp_tiles;
@@ -133,8 +147,7 @@ __global__ void __launch_bounds__(WARPS * TEAMS * kWarp,
     for (int left = warp_tiles; left > 0; --left) {
       if (exists(i)) {
         end_load(i);
-        const State of_tile =
-            sums.template of_lane<T, K, Tile::kRoundElems>(tile.vec, tile.elems_left());
+        const State of_tile = sums.template of_lane<T>(tile);
         state = left == warp_tiles ? of_tile : sums.merge(state, of_tile);
       }
       i += left > 1 ? 1 : 1 + (TEAMS - 1) * warp_tiles;
@@ -144,10 +157,14 @@ __global__ void __launch_bounds__(WARPS * TEAMS * kWarp,
     if (lane == 0) warp_states[segment][member] = state;
     state = State::identity();
   }
+  const bool one_each = segments <= TEAMS;  // segments of a team
+  if (one_each && team >= segments && lane == 0) warp_states[team][member] = state;
   __syncthreads();
   if (warp != 0) return;
 
-  if (row_blocks == 1) {
+  if (row_blocks == 1 && one_each) {
+    state = sums.template merge_adjacent<TEAMS * WARPS>(&warp_states[0][0]);
+  } else if (row_blocks == 1) {
     state = merge_segments<WARPS>(sums, &warp_states[0][0], begin, end);
   } else {
     State* const row_states =
@@ -158,6 +175,6 @@ __global__ void __launch_bounds__(WARPS * TEAMS * kWarp,
     if (!is_last_to_arrive(arguments.workspace->arrived + split_row, row_blocks)) return;
     state = merge_row_states(sums, row_states, segments);
   }
-  refine<Op, Tile, K>(state, sums, arguments, row);
+  refine<Op, Tile>(state, sums, arguments, row);
   if (lane == 0) write_values<Op>(arguments, row, state, arguments.inverse_of(row), target);
 }

@@ -2,8 +2,8 @@
 // registers of a warp, a block or a cluster of blocks: each logit is read once.
 #include "cluster.cuh"
 #include "logit_gradient.cuh"
+#include "logit_tile.cuh"
 #include "logit_values.cuh"
-#include "vec_tile.cuh"
 
 // dx: (rows, cols), which may be x. g_scale: a factor of all gradients, or null.
 template <typename T>
@@ -14,25 +14,24 @@ struct Arguments : ValueArguments<T> {
   Index segments;
 };
 
-// Threads per multiprocessor. A thread keeps its tile in registers. Shifted vectors and the sums of
-// a mean need more of them; an unaligned float32 row loads each vector twice and needs twice as
-// many.
-template <typename T, typename Op, bool UNALIGNED>
-constexpr int kThreadsPerSm = UNALIGNED && sizeof(T) == sizeof(float)     ? 512
-                              : UNALIGNED || kMoment<Op> == Moment::kMean ? 768
-                                                                          : 1024;
+// Threads per multiprocessor. A thread keeps its VECS vectors in registers. Shifted vectors and the
+// sums of a mean need more of them.
+template <typename Op, int VECS, Access ACCESS>
+constexpr int kThreadsPerSm = VECS > 8                                                     ? 512
+                              : ACCESS == Access::kShifted || kMoment<Op> == Moment::kMean ? 768
+                                                                                           : 1024;
 
-// K, UNALIGNED: as in VecTile. A warp has TILES tiles of a segment, and SEGMENT_WARPS warps share
-// the segment; 0: the row is one tile. So the states are those of logits_forward.cu, and merge in
+// K, ACCESS: as in LogitTile. A warp has TILES tiles of a segment, and SEGMENT_WARPS warps share
+// the segment; 0: a warp has the row. So the states are those of logits_forward.cu, and merge in
 // its order. WARPS, CLUSTER, ROWS: as in RowPart.
 template <typename T, typename Op, int K, int TILES, int SEGMENT_WARPS, int WARPS, int CLUSTER,
-          int ROWS, bool UNALIGNED>
+          int ROWS, Access ACCESS>
 __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
-                                  kThreadsPerSm<T, Op, UNALIGNED> / (kWarp * WARPS * ROWS))
+                                  kThreadsPerSm<Op, K * TILES, ACCESS> / (kWarp * WARPS * ROWS))
     loss_and_gradient(const Arguments<T> arguments) {
   using Sums = LogitSums<kMoment<Op>>;
   using State = typename Sums::State;
-  using Tile = VecTile<T, K, UNALIGNED, 1, (sizeof(T) < sizeof(float))>;
+  using Tile = LogitTile<T, K, ACCESS>;
   constexpr int kTileVecs = K * kWarp, kApart = SEGMENT_WARPS == 0 ? 1 : SEGMENT_WARPS;
   const RowPart<Sums, WARPS, CLUSTER, ROWS> part;
   const Index row = part.row;
@@ -44,7 +43,7 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
   Tile tile[TILES];
 #pragma unroll
   for (int i = 0; i < TILES; ++i) {
-    tile[i] = Tile((first_tile + i * kApart) * kTileVecs, cols, lowest());
+    tile[i] = Tile((first_tile + i * kApart) * kTileVecs, cols);
     tile[i].begin_load(x_row);
   }
   const Index column = arguments.index[row];
@@ -71,7 +70,7 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
   // The warp that has the target writes the row's values: it finds all of the target's digits.
   const bool has_column = arguments.has_column(column, arguments.cols);
   const int target = has_column ? static_cast<int>(column) : 0;
-  const int target_vec = target / kVecElems<T>, target_tile = target_vec / kTileVecs;
+  const int target_tile = target / Tile::kElems;
   // Number of the target's tile among this warp's, if it is one of them.
   const int tile_of_target = (target_tile - first_tile) / kApart;
   const bool has_target = target_tile >= first_tile && tile_of_target < TILES &&
@@ -86,8 +85,7 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
   for (int i = 0; i < TILES; ++i) {
     tile[i].end_load(x_row);
     if (tile[i].first * kVecElems<T> >= cols) continue;
-    const State of_tile =
-        sums.template of_lane<T, K, Tile::kRoundElems>(tile[i].vec, tile[i].elems_left());
+    const State of_tile = sums.template of_lane<T>(tile[i]);
     state = i == 0 ? of_tile : sums.merge(state, of_tile);
   }
   state = sums.merge_lanes(state);
@@ -100,7 +98,7 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
 #pragma unroll
     for (int i = 0; i < TILES; ++i)
       if (i == tile_of_target) lost = sums.template lost_of_lane<T>(tile[i].vec, state.max);
-    state.rest += __shfl_sync(kWholeWarp, lost, target_vec % kWarp);
+    state.rest += __shfl_sync(kWholeWarp, lost, Tile::lane_of(target));
   }
 
   float lost;
@@ -109,7 +107,7 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
   gradient.per_g = g, gradient.scale = -g;
   gradient.make_loss(arguments, cols);
   // as in RowTile::store()
-  constexpr bool kBefore = UNALIGNED && sizeof(T) < sizeof(float);
+  constexpr bool kBefore = ACCESS == Access::kShifted && sizeof(T) < sizeof(float);
   const auto result = [&](uint4& vec) {
     opaque(vec);
     return apply_epilogue<T>(vec, gradient);

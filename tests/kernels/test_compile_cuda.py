@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import kernels
-from kernels.contract import CLUSTER_CAPABILITY
+from kernels.contract import CLUSTER_CAPABILITY, WARP
 from kernels.cuda.plan import GPUS, VEC_BYTES, Problem
 from kernels.logits import launch
 from kernels.tensors import DTYPES
@@ -116,7 +116,7 @@ OF_LOGITS = [
 )
 def test_kernels_of_logits_compile_without_a_warning_or_a_spill(arch, dtype):
     usages, gpu, whole = {}, GPUS[arch], VEC_BYTES // dtype.itemsize
-    lengths = 100, 1000, 2001, 2400, 4001, 9000, 19_000, 50_257, 128_256
+    lengths = 100, 7 * WARP * whole, 12 * WARP * whole - 1, 4001, 9000, 19_000, 50_257, 128_256
     # few rows, whose blocks take several segments at once, and many
     for planner, cols, rows in itertools.product(OF_LOGITS, lengths, (8, 100_000)):
         for pack in {1, whole} if cols % whole == 0 else {1}:
