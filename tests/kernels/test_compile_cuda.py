@@ -30,10 +30,12 @@ FEW = [33, 256, 16384, 100_003, 2**20, 2**23]
 OURS = ["frontier", "cuda_backward"]
 # Every config is compiled for this GPU; for others those that the frontier picks, and defaults.
 TUNED = "sm_90"
-# Long unaligned rows in log-softmax: all the warps that fit are worth more on an H100.
+# Long unaligned rows in log-softmax, where all the warps that fit are worth more on an H100; and, on
+# sm_80, entropies of float32 rows of whole vectors that begin inside one, which only slices have.
 SPILLS = re.compile(
     r"frontier_spread<(float, OnlineLogSoftmax, 8, 1, \d, 80|"
-    r"(BFloat16|Half), OnlineLogSoftmax, 4, 2, \d, 64), true, false, \d>"
+    r"(BFloat16|Half), OnlineLogSoftmax, 4, 2, \d, 64), true, false, \d>|"
+    r"logits_forward<float, TokenLogProbEntropy, 8, 4, 1, Access::kShifted>"
 )
 SPILLED_BYTES = 8
 WIDTH = {2: "U16", 4: "", 8: "64", 16: "128"}  # Accesses to global memory, in SASS.
