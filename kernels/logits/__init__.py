@@ -1,4 +1,4 @@
-"""Compute values of rows of logits, and their gradients: what reads a matrix and writes none."""
+"""Compute values of rows of logits, which write no matrix, and their gradients, which write one."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ NO_INDEX = -(2**63)  # no target has this value, so no row is ignored
 class RowOptions(NamedTuple):
     """Hold what a call computes, apart from its tensors."""
 
-    operation: str  # The name of a struct in logits_forward.cu.
+    operation: str  # Name of a struct in logit_arguments.cuh.
     temperature: float = 1.0
     ignore_index: int = NO_INDEX  # Target whose rows have loss and gradient 0.
     label_smoothing: float = 0.0  # Only a loss has it.

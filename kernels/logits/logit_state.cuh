@@ -87,8 +87,8 @@ struct LogitSums {
     }
   }
 
-  // Return the state of a lane's elements in a LogitTile. `rest` is as inexact as a sum with the
-  // maximum in it.
+  // Return the state of a lane's elements in a LogitTile. `rest` lacks the digits that the
+  // maximum's 1 has displaced; refine() restores them.
   template <typename T, typename Tile>
   __device__ State of_lane(const Tile& tile) const {
     State state = State::identity();

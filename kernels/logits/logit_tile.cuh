@@ -1,5 +1,5 @@
 // A warp's tile of a row of logits. Only the last tile of a row may end beyond it, so all others
-// are loaded without a test for each vector.
+// can be loaded without a test for each vector.
 #pragma once
 #include "vec_tile.cuh"
 
@@ -8,7 +8,7 @@
 // that do not fill whole vectors, because moving parts of a vector costs more than four loads.
 enum class Access { kAligned, kShifted, kStrided };
 
-// A tile of K vectors a lane. Element i of a lane's vector k stands place(k, i) elements behind the
+// A tile of K vectors a lane. Element i of a lane's vector k lies place(k, i) elements after the
 // lane's first one. So the row's length alone may decide between kStrided and the others: a lane's
 // sum depends on it.
 template <typename T, int K, Access ACCESS>

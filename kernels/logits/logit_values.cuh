@@ -122,7 +122,8 @@ __device__ int column_of_most(const ValueArguments<T>& arguments, Index row, Sta
   return lanes == 0 ? -1 : __shfl_sync(kWholeWarp, found, __ffs(lanes) - 1);
 }
 
-// Correct the state of such a row: the lane that met the maximum added small exps to a large one.
+// Restore the digits of such a row's sum that the maximum's lane lost when it added small exps to a
+// large one.
 template <typename Op, typename Tile, typename T, typename Sums, typename State>
 __device__ void refine(State& state, const Sums& sums, const ValueArguments<T>& arguments,
                        Index row) {

@@ -29,9 +29,9 @@ __device__ State merge_row_states(const Sums& sums, const State* row_states, int
   return sums.merge_lanes(part[0]);
 }
 
-// Rows of at most TILES tiles of K vectors a lane. A warp holds ROWS of them, whose loads are all
-// on their way at once, and as many lanes write the rows' values. While later tiles arrive, the
-// warp computes with earlier ones.
+// Rows of at most TILES tiles of K vectors a lane. A warp holds ROWS rows and issues all their
+// loads first; ROWS lanes write the values. While later tiles arrive, the warp computes with
+// earlier ones.
 template <typename T, typename Op, int K, int TILES, int ROWS, int WARPS, Access ACCESS>
 __global__ void __launch_bounds__(WARPS* kWarp) logits_short(const Arguments<T> arguments) {
   using Sums = LogitSums<kMoment<Op>>;
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(WARPS * TEAMS * kWarp,
 
   int i = (begin + team) * warp_tiles;
   if (begin + team < end) begin_load(i);
-  // Loads for the row's values are on their way meanwhile.
+  // The first tile is in flight while these are read.
   if (arguments.template skips<Op>(row)) {
     if (threadIdx.x == 0 && begin == 0) write_zeros<Op>(arguments, row);
     return;

@@ -21,7 +21,7 @@ from ..cuda.plan import TYPES, VEC_BYTES, LaunchPlan, Problem, ceil_div, instant
 from ..frontier._tiling import is_unaligned, next_power_of_2, vectors_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
-MAX_SEGMENTS = 4 * WARP  # kMaxSegments in the source
+MAX_SEGMENTS = 4 * WARP  # kMaxSegments in logit_state.cuh
 # All numbers below were chosen by timings on an H200.
 # (vectors per lane in a tile, tiles, rows per warp) of rows that a warp holds, shortest first. Of
 # two tiles, one arrives while the warp computes with the other; a vector that a row leaves empty
@@ -33,8 +33,8 @@ SHORT = (
 )
 SHORT_WARPS = 2  # warps per block
 PER_LANE = 8  # vectors per lane in a tile of longer rows; more would spill
-# Bytes of a long row. Its segments have LONG_WARPS warps each, and those of shorter rows have one,
-# which needs no barrier. Of many long rows, the last are shared by blocks.
+# Most bytes of a row whose segments have one warp each. Those of longer rows have LONG_WARPS, and
+# of many such rows, blocks share the last.
 LONG_ROW = 64 * 2**10
 LONG_WARPS = 4
 MAX_TEAMS = 8  # segments, at most, that a block works on at once
@@ -102,8 +102,8 @@ def resident_blocks(problem: Problem, warps: int) -> int:
 def teams_of(problem: Problem, segments: Segments) -> int:
     """Return how many segments a block works on at once; the bits of a row do not depend on it.
 
-    All of a row's, or half of ``MAX_TEAMS`` if there are more, so that a block ends soon. With few
-    rows, as many as the GPU has warps for: then fewer blocks share a row.
+    All of a row's up to ``MAX_TEAMS``, so that a block ends soon. Of more, ``MAX_TEAMS`` if all
+    rows fit on the GPU at once, which leaves fewer blocks to share a row; else half of it.
     """
     if segments.warps > 1:
         return 1

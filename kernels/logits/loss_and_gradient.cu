@@ -49,9 +49,10 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
   const Index column = arguments.index[row];
   if (arguments.template skips<Op>(row)) {  // all warps of the row do
     if (part.tile == 0 && threadIdx.x % kWarp == 0) write_zeros<Op>(arguments, row);
-    // Not Tile::store(): where the row begins inside a vector, it left other bits than zeros. Of
-    // constant zeros, ptxas 13.0 kept a word of 16-bit ones in a register that it had not set. Of
-    // zeros that only the run time knew, float32 rows of 255 columns went wrong; why is not known.
+    // Not Tile::store(): with zeros it was wrong where a row begins inside a vector. Of constant
+    // zeros, ptxas 13.0 kept a word of 16-bit ones in a register that it had not set. Of zeros that
+    // only the run time knew, float32 rows of 255 columns, then read by vectors, went wrong; why is
+    // not known.
     const AlignedRow<T> to(dx_row);
 #pragma unroll 1
     for (int vec = part.tile * kWarp + static_cast<int>(threadIdx.x) % kWarp;

@@ -1,8 +1,9 @@
 // The mean or the sum of the losses of rows, and what their gradients are multiplied by.
 #include "reduce.cuh"
 
-// One block. losses, targets: (rows,). means: the result, and 1 / the number of targets that are
-// not `ignore_index`, or 1 if IS_SUM. The order of the sum follows from `rows` alone.
+// One block. losses, targets: (rows,). result: their mean, or their sum if IS_SUM. scale: 1 / the
+// number of targets that are not `ignore_index`, or 1. The order of the sum follows from `rows`
+// alone.
 template <int THREADS, bool IS_SUM>
 __global__ void __launch_bounds__(THREADS)
     loss_mean(float* __restrict__ result, const float* __restrict__ losses,

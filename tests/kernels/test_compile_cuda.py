@@ -30,7 +30,7 @@ FEW = [33, 256, 16384, 100_003, 2**20, 2**23]
 OURS = ["frontier", "cuda_backward"]
 # Every config is compiled for this GPU; for others those that the frontier picks, and defaults.
 TUNED = "sm_90"
-# Long unaligned rows in log-softmax, where all the warps that fit are worth more on an H100; and, on
+# Long unaligned rows in log-softmax, where all the warps that fit are worth more on an H100. On
 # sm_80, entropies of float32 rows of whole vectors that begin inside one, which only slices have.
 SPILLS = re.compile(
     r"frontier_spread<(float, OnlineLogSoftmax, 8, 1, \d, 80|"

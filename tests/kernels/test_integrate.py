@@ -94,6 +94,22 @@ def replaced(monkeypatch):
     return lambda name: getattr(integrate, name)()
 
 
+def test_verl_gets_log_probabilities_and_entropies_with_its_own_arguments(replaced):
+    home, functions = replaced("verl")
+    assert home == "verl.utils.torch_functional"
+    parameters = {name: [*inspect.signature(f).parameters] for name, f in functions.items()}
+    assert parameters == {
+        "logprobs_from_logits": ["logits", "labels", "inplace_backward"],
+        "entropy_from_logits": ["logits"],
+    }
+    logits, labels = torch.randn(2, 3, 20), torch.randint(20, (2, 3))
+    log_p = logits.log_softmax(-1)
+    found = functions["logprobs_from_logits"](logits, labels)
+    torch.testing.assert_close(found, log_p.gather(-1, labels[..., None])[..., 0])
+    found = functions["entropy_from_logits"](logits)
+    torch.testing.assert_close(found, -(log_p.exp() * log_p).sum(-1))
+
+
 def test_sglang_gets_maxima_and_the_logarithms_of_sums(replaced):
     home, functions = replaced("sglang")
     assert home == "sglang.srt.layers.logsumexp"

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import kernels
+import operations
 from kernels.cuda import grid_workspace, launch, sources
 from measure import inputs
 from tests.marks import slow
@@ -21,10 +22,11 @@ __device__ inline void stress_delay() {
   __nanosleep(((clock ^ blockIdx.x * 2654435761u ^ threadIdx.x * 40503u) * 2246822519u) >> 18);
 }
 """
-PUBLISHES = {  # header -> the beginning of a function's only line that makes a state visible
-    "cluster.cuh": "  if constexpr (sizeof(State) == 4) {",
-    "grid_workspace.cuh": "    const Tagged published",
-}
+PUBLISHES = [  # (header, the beginning of a function's only line that makes a state visible)
+    ("cluster.cuh", "  if constexpr (sizeof(State) == 4) {"),
+    ("grid_workspace.cuh", "    const Tagged published"),
+    ("grid_workspace.cuh", "  if (is_first_lane) before = atomicAdd"),
+]
 # Configs of kernels whose blocks share a row: a cluster of few blocks, one of many, the whole GPU.
 CASES = [
     ("frontier_spread__k4w8", "softmax", torch.float32, 40_001, 40),
@@ -35,6 +37,9 @@ CASES = [
     ("frontier_staged__k4w8", "softmax", torch.bfloat16, 50_257, 100),
     ("cuda_backward", "softmax_backward", torch.float32, 20_001, 100),
     slow("cuda_backward", "log_softmax_backward", torch.bfloat16, 262_144, 20),
+    # the last block of a row merges the states of all; then a cluster as above
+    ("frontier_logits", "token_log_prob_entropy", torch.float32, 200_001, 40),
+    ("frontier_logits", "cross_entropy_and_gradient", torch.bfloat16, 100_000, 40),
 ]
 ROUNDS = 300
 
@@ -47,7 +52,7 @@ def with_delays(tmp_path, monkeypatch):
         folder = shutil.copytree(sources.INCLUDE, tmp_path / "include")
         with (folder / "state.cuh").open("a", encoding="utf-8") as file:
             file.write(DELAY)
-        for name, line in PUBLISHES.items():
+        for name, line in PUBLISHES:
             text = (folder / name).read_text(encoding="utf-8")
             assert text.count(line) == 1
             (folder / name).write_text(
@@ -73,10 +78,11 @@ def test_the_same_bits_under_delays_on_a_busy_gpu(
     """On two streams and in a graph on a third at once, by several threads, beside copies."""
     function = kernels.load(variant).function(op)
     read = [inputs.draw_for(op, "normal", dtype, rows, cols, s, device) for s in range(3)]
-    quiet = [function(*tensor) for tensor in read]
+    quiet = [operations.as_tuple(function(*tensors)) for tensors in read]
     torch.cuda.synchronize()
     with_delays()
-    out = [torch.empty_like(tensor) for tensor in quiet]
+    outputs = [tuple(map(torch.empty_like, tensors)) for tensors in quiet]
+    out = [operations.as_out(tensors) for tensors in outputs]
     function(*read[0], out[0])  # compiled by now
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -87,10 +93,11 @@ def test_the_same_bits_under_delays_on_a_busy_gpu(
     def work(number: int) -> None:
         with torch.cuda.stream(torch.cuda.Stream(device)):
             for _ in range(ROUNDS):
-                out[number].zero_()
+                for output in outputs[number]:
+                    output.zero_()
                 graph.replay() if number == 2 else function(*read[number], out[number])
                 torch.cuda.current_stream().synchronize()
-                if not torch.equal(out[number], quiet[number]):
+                if not all(map(torch.equal, outputs[number], quiet[number])):
                     wrong.append(number)
 
     def copy() -> None:

@@ -48,7 +48,10 @@ extern "C" const char* run(long long* bits, int workspace_at, const Extent* exte
 """
 WORKSPACE = "\nstatic GridWorkspace workspace;"
 # A launch must leave the workspace ready for the next one.
-CHECK_WORKSPACE = 'if (at_once && workspace.started) problem = "a launch that did not finish";'
+CHECK_WORKSPACE = """
+  for (unsigned arrived : workspace.arrived)
+    if (arrived || (at_once && workspace.started)) problem = "a launch that did not finish";
+"""
 SMALL = GPUS["sm_90"]._replace(sm_count=4)  # on which a row is soon all blocks
 HERE = Path(__file__).parent
 _folder: Path  # the folder of compiled code
