@@ -10,6 +10,7 @@ Bytes: 2·M·N·itemsize, the minimum, as long as the GPU can hold a row on chip
 Limits: N up to 2^30. Compute capability 9.0; 8.0 is enough for rows of at most 80 KiB.
 Source: our own. The kernels are ``frontier_short`` (aligned rows), ``frontier_packed`` (unaligned
 rows), and ``frontier_rows``, ``frontier_staged`` and ``frontier_spread`` (both).
+Use: ``pip install .`` in a clone; ``from softmax_bench import softmax, log_softmax``.
 """
 
 import math

@@ -7,6 +7,8 @@ Bytes: M·N·itemsize for values; 2·M·N·itemsize for a gradient, the minimum,
 loss in one call; 3·M·N·itemsize if that takes two passes, less what the caches serve.
 Limits: N up to 2^30. Compute capability 8.0.
 Source: ``kernels/logits``.
+Use: ``pip install .`` in a clone; ``from softmax_bench import token_log_probs, cross_entropy,
+logsumexp``.
 """
 
 from ..cuda import launch as cuda

@@ -7,6 +7,7 @@ Bytes: 2·M·N·itemsize; long rows 3·M·N·itemsize, less what the caches serv
 Limits: rows of at most 2^30 columns.
 Source: the online normaliser is Milakov and Gimelshein, "Online normalizer calculation for softmax"
 (2018).
+Use: as ``frontier``, for which ``softmax_bench`` runs it on compute capability 8.x.
 """
 
 import functools

@@ -10,6 +10,8 @@ compiled, at most eight in a process. The search of ``max`` takes seconds. Anoth
 another result, unless Inductor's cache on disk has it.
 Source: PyTorch's own compiler, in its modes default and max-autotune-no-cudagraphs. Every variant
 is timed in CUDA graphs, so the compiled code must capture none.
+Use: ``torch.compile(lambda x: torch.softmax(x, -1), dynamic=False)``; for ``max`` also
+``mode="max-autotune-no-cudagraphs"``.
 """
 
 import functools

@@ -6,6 +6,7 @@ Bytes: M·N·itemsize for logsumexp, log-probabilities and losses, 2·M·N·item
 for gradients, and 3·M·N·itemsize for loss and gradient, less what the caches serve.
 Limits: as ``peer_compile``.
 Source: PyTorch's own compiler, in its default mode.
+Use: ``torch.compile`` of your function of the logits, with ``dynamic=False``.
 """
 
 from collections.abc import Callable

@@ -8,8 +8,9 @@ Limits: fewer than 2^31 elements, which the kernel counts in 32 bits. NVIDIA GPU
 needs contiguous rows; FlagGems' own function copies x and returns a new tensor. This variant calls
 the kernel with FlagGems' rules for blocks and warps, and copies only non-contiguous x or out. It
 bypasses FlagGems' launcher (LibEntry), which fails with Triton 3.7 and newer.
-Source: FlagGems (flagos-ai/FlagGems), flag_gems/ops/softmax.py. The package is optional, and its
-own pins conflict with the versions here: ``make peers``.
+Source: FlagGems (flagos-ai/FlagGems), flag_gems/ops/softmax.py. The package pins other
+versions than this project.
+Use: ``pip install flag-gems``; ``from flag_gems.ops.softmax import softmax``; ``softmax(x, -1)``.
 """
 
 import torch

@@ -12,8 +12,8 @@ workspace has 1 MiB. NVIDIA GPUs here. FlashInfer's own function copies non-cont
 returns a new tensor. This variant calls the compiled function beneath it, and copies only
 non-contiguous x or out. The first use compiles with nvcc, and FlashInfer keeps the result on disk.
 Source: FlashInfer (flashinfer-ai/flashinfer), flashinfer/sampling.py and
-include/flashinfer/sampling.cuh. The package is optional, and softmax needs few of its dependencies:
-``make peers``.
+include/flashinfer/sampling.cuh. Its softmax needs few of the package's dependencies.
+Use: ``pip install flashinfer-python``; ``from flashinfer.sampling import softmax``.
 """
 
 import functools

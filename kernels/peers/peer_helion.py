@@ -10,8 +10,8 @@ Bytes: 2·M·N·itemsize where a row is kept; else 4·M·N·itemsize, less what 
 Limits: NVIDIA GPUs here. Every new shape or stride is compiled. ``pretuned``: compute capability
 9.0, and N up to 32768, the longest row that was tuned.
 Source: Helion (pytorch/helion); the lines in its language are ours. The configurations stand in
-pretuned_kernels/softmax/_helion_aot_softmax_cuda_sm90.py at 2af5b97, which the package lacks. The
-package is optional: ``make peers``.
+pretuned_kernels/softmax/_helion_aot_softmax_cuda_sm90.py at 2af5b97, which the package lacks.
+Use: ``pip install helion``; copy ``_softmax_into`` and ``_kernel`` of kernels/peers/peer_helion.py.
 """
 
 import bisect

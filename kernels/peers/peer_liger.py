@@ -6,8 +6,9 @@ Bytes: 2·M·N·itemsize, the least possible.
 Limits: N up to 65536, Liger's largest block; its loop over blocks is never reached. NVIDIA GPUs
 here. Liger's own function makes x contiguous and returns a new tensor. This variant calls the
 kernel with the same settings, but on x and out with any row stride.
-Source: Liger-Kernel (linkedin/Liger-Kernel), liger_kernel/ops/softmax.py. The package is optional:
-``make peers``.
+Source: Liger-Kernel (linkedin/Liger-Kernel), liger_kernel/ops/softmax.py.
+Use: ``pip install liger-kernel``; ``from liger_kernel.transformers.functional import
+liger_softmax``.
 """
 
 import torch

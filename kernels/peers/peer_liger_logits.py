@@ -10,7 +10,8 @@ value NaN (-inf - -inf). Liger's own function of the loss waits for the GPU to c
 cannot be recorded in a CUDA graph, and rounds losses to the dtype of x; with a gradient it
 overwrites x. This variant calls the kernels with Liger's settings, for losses in float32 alone.
 Source: Liger-Kernel (linkedin/Liger-Kernel), liger_kernel/ops/cross_entropy.py and grpo_loss.py.
-``make peers`` installs the package, which is optional.
+Use: ``pip install liger-kernel``; ``from liger_kernel.transformers.functional import
+liger_cross_entropy``; ``from liger_kernel.ops.grpo_loss import fused_selective_log_softmax``.
 """
 
 from torch import Tensor

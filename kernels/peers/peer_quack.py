@@ -11,8 +11,8 @@ that sees only -inf computes -inf - -inf, which is NaN, and the NaN spreads to t
 the rounding of maximum times log2(e) shows in rows of values around 10,000. A length that leaves a
 warp no element gives rows of NaN: at N = 151936 in 16 bits, the last of 16 blocks begins past the
 end.
-Source: QuACK (Dao-AILab/quack), quack/softmax.py. The package is optional:
-``make peers``.
+Source: QuACK (Dao-AILab/quack), quack/softmax.py.
+Use: ``pip install 'quack-kernels[cu13]'``; ``from quack import softmax``.
 """
 
 import math

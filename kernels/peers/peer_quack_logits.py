@@ -12,8 +12,8 @@ warp's part of a row has only -inf, the row becomes NaN (-inf - -inf). So does e
 that leaves a warp no element: at N = 151936 in 16 bits, the last of 16 blocks begins past the end.
 The gradient alone needs the log of a row's sum, which a further kernel adds up from what this
 project's forward saves.
-Source: QuACK (Dao-AILab/quack), quack/cross_entropy.py. ``make peers`` installs
-the package, which is optional.
+Source: QuACK (Dao-AILab/quack), quack/cross_entropy.py.
+Use: ``pip install 'quack-kernels[cu13]'``; ``from quack import cross_entropy``.
 """
 
 import math

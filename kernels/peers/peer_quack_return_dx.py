@@ -4,8 +4,9 @@ Idea: as ``peer_quack_logits``, but the kernel writes p - 1[n = target] while th
 memory.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: as ``peer_quack_logits``.
-Source: QuACK (Dao-AILab/quack), quack/cross_entropy.py. ``make peers`` installs
-the package, which is optional.
+Source: QuACK (Dao-AILab/quack), quack/cross_entropy.py.
+Use: ``pip install 'quack-kernels[cu13]'``; ``from quack.cross_entropy import cross_entropy_fwd``;
+``loss, dx = cross_entropy_fwd(x, target, return_dx=True)``.
 """
 
 from torch import Tensor

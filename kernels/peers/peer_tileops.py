@@ -18,7 +18,9 @@ s, and TileLang keeps the result on disk.
 Errors: at 256x128256 in bfloat16, with values from 0 to 1, an output is one step of bfloat16 below
 the nearest number, which only an error of more than 5e-6 before the rounding explains.
 Source: TileOPs (tile-ai/TileOPs), tileops/_kernels/reduction/softmax.py, softmax_on_chip.py and
-softmax_warp_rows.py. The package is optional, and needs Python 3.12: ``make peers``.
+softmax_warp_rows.py. The package needs Python 3.12.
+Use: ``pip install tileops``; ``from tileops.reduction import SoftmaxFwdOp, LogSoftmaxFwdOp``;
+``SoftmaxFwdOp(-1)(x)``.
 """
 
 import functools

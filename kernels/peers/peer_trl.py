@@ -7,8 +7,10 @@ Limits: NVIDIA GPUs here. A kernel is compiled for every N. A block of -inf at t
 row makes its values NaN (-inf - -inf), and one -inf makes its entropy NaN (0 · -inf). This variant
 calls the kernels with TRL's settings; TRL's own function allocates what they write. The gradient
 needs the log of a row's sum, which a further kernel adds up from what this project's forward saves.
-Source: TRL (huggingface/trl), trl/kernels/logprob_entropy.py. The package is optional, and the
-kernels need none of its dependencies: ``make peers`` installs it alone.
+Source: TRL (huggingface/trl), trl/kernels/logprob_entropy.py. The kernels need none of the
+package's dependencies, so ``make peers`` installs it alone.
+Use: ``pip install trl``; ``from trl.kernels.logprob_entropy import
+selective_log_softmax_and_entropy``.
 """
 
 from torch import Tensor

@@ -6,6 +6,8 @@ import html
 import json
 import re
 
+import kernels
+from analysis.report.page import payload
 from measure import ROOT
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of
@@ -38,6 +40,15 @@ def test_nothing_may_be_loaded_and_only_own_scripts_run(tmp_path):
     assert all(re.fullmatch(r"((\.\./)+|report/)[\w./]*(#[\w-]+)?", link) for link in documents), (
         documents
     )
+
+
+def test_another_projects_kernel_says_how_to_call_it_elsewhere():
+    peers = [name for name in kernels.names() if kernels.family(name) == kernels.PEERS]
+    for name in peers:
+        use = payload.about(name).partition(" Use: ")[2]
+        assert re.match("`pip install [^`]+`; |`torch.compile", use), name
+    assert "from quack import softmax`." in payload.about("peer_quack")
+    assert payload.about("triton_row").endswith('kernels.load("triton_row")` in a clone.')
 
 
 def test_torch_is_drawn_as_the_control_of_rows_and_is_no_row(tmp_path):

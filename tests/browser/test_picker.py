@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from analysis import ranking
+from analysis import ranking, schema
 from tests.analysis import synthetic
 from tests.browser import made
 
@@ -17,7 +17,7 @@ ASK = """(all) => all.map((asked) => {
   ["gpu", "op", "dtype", "M", "N"].forEach((name, i) => (form.elements[name].value = asked[i]));
   form.dispatchEvent(new Event("input"));
   const said = (id) => document.getElementById(id).innerText.replaceAll("\\u00a0", " ");
-  const parts = ["notice", "winner", "graph", "eager", "lead", "untimed"];
+  const parts = ["notice", "winner", "graph", "eager", "lead", "marks-here", "untimed"];
   return Object.fromEntries(parts.map((id) => [id, said(id)]));
 })"""
 
@@ -157,7 +157,8 @@ def test_a_kernel_that_is_wrong_on_special_values_has_its_mark_in_the_answer(ope
     page = opened(path=made.page(synthetic.frame_of(rows), tmp_path))
     questions = [("h200", "softmax", "float32", 1024, n) for n in sizes]
     first, second = ask(page, *questions)
-    assert first["lead"] == "Runner-up: peer_quack‡, 1.33× the time (wrong on special values)."  # noqa: RUF001
+    assert first["lead"] == "Runner-up: peer_quack‡, 1.33× the time."  # noqa: RUF001
+    assert first["marks-here"] == f"‡ {schema.MARKS['‡']}."
     assert second["winner"].strip() == "peer_quack‡"
     assert second["lead"] == "Runner-up: frontier, 1.33× the time."  # noqa: RUF001
 

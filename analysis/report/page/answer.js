@@ -88,8 +88,7 @@ function lead(question, near, { names, why, depends }) {
   const tie = names.length > 1 ? "None is significantly more than 1 % slower. " : "";
   const next = raced.rows.find((row) => !row.in_best_set);
   const where = alike(raced, question) ? "" : ` at ${sizeName(raced)}`;
-  const doubt = next?.mark.includes(WRONG) ? " (wrong on special values)" : "";
-  return next ? `${tie}Runner-up${where}: ${named(next)}, ${times(next.behind_best)} the time${doubt}.` : tie;
+  return next ? `${tie}Runner-up${where}: ${named(next)}, ${times(next.behind_best)} the time.` : tie;
 }
 
 const command = ({ op, dtype, M, N }) =>
@@ -158,7 +157,11 @@ function stale(rows) {
   return `${old.length} of these ${rows.length} times ${verb} the current code (◊).`;
 }
 
-const about = (name) => (PAGE.about[name] ? `${name}: ${PAGE.about[name]}` : "");
+// What a kernel is and how to use it, with code between backticks.
+function about(name) {
+  const words = PAGE.about[name] ? `${name}: ${PAGE.about[name]}`.split("`") : [];
+  return h("div", {}, ...words.map((text, i) => (i % 2 ? h("code", {}, text) : text)));
+}
 
 // Names who does not rank at a size, `where`, by the reason.
 function untimed(size, where) {
@@ -180,6 +183,7 @@ function answer(question) {
   const row = size?.rows.find(({ variant }) => variant === result.names[0]);
   const check = isCheck(question.gpu);
   const exact = size && alike(size, question);
+  say("#marks-here");
   say("#asked", `${question.op}, ${question.dtype}, ${sizeTitle(question)}, ${gpuName(question.gpu)}`);
   say("#notice", ...notice(question, sizes, near, result.names));
   say("#winner", ...(check || result.why ? [] : result.names.slice(0, 1).map(dot)),
@@ -188,8 +192,11 @@ function answer(question) {
   say("#eager", row && exact && !check ? eagerFacts(size, row) : "");
   say("#lead", near.length && !check ? lead(question, near, result) : "");
   say("#untimed", ...(check ? [] : near.map((one) => untimed(one, exact ? "here" : `at ${sizeName(one)}`))));
-  const words = near.length && !check ? `${stale(size.rows)} ${about(result.names[0])}`.split("`") : [];
-  say("#about-kernel", ...words.map((text, i) => (i % 2 ? h("code", {}, text) : text)));
+  const known = near.length && !check ? result.names.slice(0, MOST_NAMED) : [];
+  say("#about-kernel", known.length ? stale(size.rows) : "", ...known.map(about));
+  const said = find("#reply").textContent; // ◊ is explained by `stale`
+  const marks = Object.keys(PAGE.marks).filter((mark) => mark !== "◊" && said.includes(mark));
+  say("#marks-here", marks.map((mark) => `${mark} ${PAGE.marks[mark]}.`).join(" "));
   find("#link").href = address(question);
   say("#linked");
   find("#behind").hidden = !near.length;

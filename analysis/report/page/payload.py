@@ -17,14 +17,6 @@ from analysis.stats import eager
 from kernels.registry import source_scan
 from measure.device.gpus import CPU
 
-ABOUT = {
-    "frontier": "This project's kernel. Install: `pip install .` in a clone; then `from "
-    "softmax_bench import softmax, log_softmax` calls it in place of torch's.",
-    "frontier_logits": "This project's kernels. Install: `pip install .` in a clone; then `from "
-    "softmax_bench import token_log_probs, cross_entropy, logsumexp` calls them.",
-    "cuda_backward": "This project's kernel, which computes gradients of softmax_bench's softmax "
-    "and log_softmax.",
-}
 ABOUT_TORCH = "PyTorch's own function, which every other kernel is compared with."
 POINT = ["gpu", "op", "dtype", "M", "N", "variant", "flags", "mark"]
 TIMES = ["time_us", "eager_us", "speedup", "of_limit", "throughput_gbps"]
@@ -123,9 +115,12 @@ def charts(drawn: pd.DataFrame) -> list[dict[str, object]]:
 
 
 def about(variant: str) -> str:
-    """Return a sentence on a variant: of ABOUT, or the first one of its file; "" if unknown."""
+    """Return the first sentence of a variant's file, and how to use it; "" if it is unknown."""
     stem, _ = kernels.split_config(variant)
-    if variant in ABOUT or stem not in kernels.names():
-        return ABOUT.get(variant, "")
-    about = source_scan.docstring(kernels.variant_file(stem)).split("\n")[0].replace("``", "")
-    return about + " Install: `make peers`." * (kernels.family(stem) == "peers")
+    if stem not in kernels.names():
+        return ""
+    first, _, text = source_scan.docstring(kernels.variant_file(stem)).partition("\n")
+    _, use, text = text.partition("\nUse: ")
+    text = text if use else f'`import kernels; kernels.load("{variant}")` in a clone.'
+    how = " ".join(text.replace("``", "`").split())
+    return f"{first.replace('``', '')} Use: {how}".lstrip()

@@ -8,6 +8,7 @@ Bytes: 3·M·N·itemsize, the minimum.
 Limits: N up to 262,144 in float32, twice that in 16 bits; half as much with clusters of 8 blocks.
 Compute capability 9.0, or 8.0 where one block is enough.
 Source: the formulas of ``triton_backward``.
+Use: ``pip install .`` in a clone; the gradients of ``softmax_bench``'s functions run it.
 """
 
 from collections.abc import Callable

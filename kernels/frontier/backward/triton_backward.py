@@ -7,6 +7,7 @@ Bytes: 3·M·N·itemsize: it reads g and y and writes dx. Rows longer than a blo
 5·M·N·itemsize, or 4 for log-softmax, whose sum does not need y.
 Limits: N below 2^31.
 Source: the derivative of softmax, dy_i/dx_j = y_i·(δ_ij - y_j), and of its logarithm, δ_ij - p_j.
+Use: ``pip install .`` in a clone; the gradients of ``softmax_bench``'s functions run it.
 """
 
 import triton
