@@ -1,8 +1,11 @@
-"""Print what the tutorial and the howtos show of recorded rows.
+"""Print what the tutorial and the howtos show of recorded rows, of a notebook and of a template.
 
 `python -m tools.guides shape` prints what `make shape` says on a GPU; `make docs` puts it into the
 page.
 """
+
+import itertools
+import re
 
 from analysis import frame, merge, ranking
 from analysis.eligibility import mark_ranked
@@ -10,6 +13,7 @@ from analysis.markdown import number, table
 from analysis.report import shape_ranking
 from analysis.schema import ITEMSIZE
 from analysis.stats import eager
+from kernels.registry.scaffold import TEMPLATES
 from measure import ROOT
 from tools.goals import OURS
 from tools.inserts import print_block
@@ -31,22 +35,52 @@ def shape() -> str:
 
 
 def gains() -> str:
-    """Return the speed of OURS over torch on GPU, by dtype: geometric means."""
+    """Return the speed of OURS over torch on GPU, by function and dtype: geometric means."""
     rows = recorded()
     sizes = ranking.over_sweeps(ranking.rank_variants(rows[rows["gpu"] == GPU]))
-    means = {name: eager.over_torch(sizes[sizes["dtype"] == name], OURS) for name in ITEMSIZE}
-    lines = [
-        [name, mean.sizes, number(mean.graph, 2), number(mean.eager, 2), mean.slower]
-        for name, mean in means.items()
-        if mean
-    ]
-    heads = [
-        f"{GPU.upper()}, softmax and log-softmax",
-        "sizes",
-        "speed-up over torch in a CUDA graph",
-    ]
-    return table([*heads, "in eager calls", "sizes where an eager call is slower"], lines)
+    lines = []
+    for op, dtype in itertools.product(("softmax", "log_softmax"), ITEMSIZE):
+        group = sizes[(sizes["op"] == op) & (sizes["dtype"] == dtype)]
+        if mean := eager.over_torch(group, OURS):
+            speeds = number(mean.graph, 2), number(mean.eager, 2)
+            lines.append([f"{op}, {dtype}", mean.sizes, *speeds, mean.slower])
+    heads = [GPU.upper(), "sizes", "speed-up over torch in a CUDA graph", "in eager calls"]
+    return table([*heads, "sizes where an eager call is slower"], lines)
+
+
+# Functions of the drop-in -> a pattern of their lines in the notebook's table of host times.
+CALLS = {
+    "softmax, log_softmax": "float32(, log_softmax)?|bfloat16",
+    "the same of 16-bit input, with float32 output": "bfloat16(, dtype=.+| under autocast)",
+    "logsumexp": "logsumexp",
+    "token_log_probs": "token_log_probs",
+    "token_log_probs with entropies": "token_log_probs, entropy",
+    "cross_entropy": "cross_entropy",
+}
+
+
+def host() -> str:
+    """Return the drop-in's host time over torch's, from the table of medians in the notebook."""
+    text = (ROOT / "docs/notebook/drop_in.md").read_text(encoding="utf-8")
+    calls = re.findall(r"^\| ([^|]+) \| [\d.]+ \| [\d.]+ \| ([\d.]+) \[", text, re.MULTILINE)
+
+    def span(pattern: str) -> str:
+        ratios = [float(ratio) for call, ratio in calls if re.fullmatch(pattern, call)]
+        ends = (min(ratios), max(ratios)) if ratios else ()
+        return " to ".join(dict.fromkeys(number(end, 2) for end in ends))
+
+    ends = {"a call": "", "recorded by autograd": ", with gradient"}
+    ends["forward and backward"] = ", forward and backward"
+    lines = [[name, *(span(f"({CALLS[name]}){end}") for end in ends.values())] for name in CALLS]
+    return table([f"host time over torch's, {GPU.upper()}", *ends], lines)
+
+
+def plan() -> str:
+    """Return the Python file of the template of CUDA C++, without its docstring."""
+    text = (TEMPLATES / "cuda.py.in").read_text(encoding="utf-8")
+    code = text.split('"""', 2)[2].strip()
+    return f"```python\n{code}\n```"
 
 
 if __name__ == "__main__":
-    print_block({"shape": shape, "gains": gains})
+    print_block({"shape": shape, "gains": gains, "host": host, "plan": plan})

@@ -294,7 +294,7 @@ def residency() -> str:
         [n, *(round(rows[name][n]) for name in columns), percent(rows["of_copy"][n])]
         for n in (1024, 1152, 2048, 2176, 4096, 4224, 8192, 8320)
     ]
-    heads = ["N", "warps of a block", "registers of a thread", "blocks on a multiprocessor"]
+    heads = ["N", "warps per block", "registers per thread", "blocks on a multiprocessor"]
     return table([*heads, "resident warps", "share of a copy's speed"], lines)
 
 
@@ -343,7 +343,7 @@ def short_rows() -> str:
     text = shares.map(percent, na_action="ignore").fillna("")
     names = ["cuda_oneflow_warp", "triton_row", "triton_fused", "triton_online", "triton_tiled"]
     lines = [[f"`{name}`", round(warps[name]), *text.loc[name]] for name in names]
-    return table(["kernel", "warps of a block at N = 256", *map(str, shares.columns)], lines)
+    return table(["kernel", "warps per block at N = 256", *map(str, shares.columns)], lines)
 
 
 def reproduce() -> str:
