@@ -24,13 +24,18 @@ CONFIGS, PEERS = "the best config", "the best peer"
 KEEPS_LINES = "peer_tileops"
 FAIR_PEERS = f"the best peer but {KEEPS_LINES}"
 LIMITS = (0.01, 0.02, 0.04)
-HEADS = ("kind of shapes", "compared with", "shapes", *(f"≤ {percent(x)}" for x in LIMITS))
+HEADS = ("file", "kind of shapes", "compared with", "shapes", *(f"≤ {percent(x)}" for x in LIMITS))
 HEADS += ("worst", "at")
 
 
 def load(path: Path) -> pd.DataFrame:
     """Return µs with a shape a line and a variant a column, NaN where a variant refuses."""
     return pd.read_csv(path).pivot(index=SHAPE, columns="variant", values="us")
+
+
+def name_of(path: Path) -> str:
+    """Return what the table calls a file: its folder, a GPU, and its name."""
+    return f"{path.parent.name}/{path.name.removesuffix('.csv.gz')}"
 
 
 def chosen_us(us: pd.DataFrame) -> pd.Series:
@@ -55,24 +60,24 @@ def losses(us: pd.DataFrame) -> dict[str, pd.Series]:
     return {name: chosen_us(us) / times.min(axis="columns") - 1 for name, times in rivals.items()}
 
 
-def loss_table(us: pd.DataFrame) -> str:
-    """Return a line for each kind of shape and what it is compared with."""
+def loss_lines(file: str, us: pd.DataFrame) -> list[tuple]:
+    """Return a line of HEADS for each kind of shape and what it is compared with."""
     lines = []
     for name, loss in losses(us).items():
         for kind, part in loss.groupby(level="kind"):
             within = (percent((part <= limit).mean()) for limit in LIMITS)
             _, dtype, M, N = part.idxmax()
             worst = percent(part.max(), 1), f"{M}x{N} in {dtype}"
-            lines.append((kind, name, len(part), *within, *worst))
-    return table(HEADS, lines)
+            lines.append((file, kind, name, len(part), *within, *worst))
+    return lines
 
 
 def main(argv: list[str] | None = None) -> None:
     """Print the losses of each file."""
     parser = argparse.ArgumentParser(prog="python -m studies.dispatch", description=__doc__)
     parser.add_argument("files", nargs="*", type=Path, default=DATA, help="timings, *.csv.gz")
-    for path in parser.parse_args(argv).files:
-        print(f"{path}\n\n{loss_table(load(path))}\n")
+    files = parser.parse_args(argv).files
+    print(table(HEADS, [line for path in files for line in loss_lines(name_of(path), load(path))]))
 
 
 if __name__ == "__main__":
