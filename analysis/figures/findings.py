@@ -60,7 +60,8 @@ def torch_loss(rows: pd.DataFrame) -> str:
 def same_order(rows: pd.DataFrame) -> str:
     """Say which kernel is first and which last on every GPU; "" if it is not the same everywhere.
 
-    That is at the longest N at which each GPU has times of the same FEWEST kernels.
+    That is at the longest N at which each GPU has times of the same FEWEST kernels. A faster kernel
+    that some GPU lacks is named, too.
     """
     times = _named(rows).pivot_table("time_us", ["N", "variant"], "gpu", aggfunc="median").dropna()
     times = times[times.groupby("N").transform("size") >= FEWEST]
@@ -70,9 +71,16 @@ def same_order(rows: pd.DataFrame) -> str:
     firsts, lasts = (set(ends) for ends in (times.loc[n].idxmin(), times.loc[n].idxmax()))
     if len(firsts) > 1 or len(lasts) > 1:
         return ""
+    first = firsts.pop()
+    others = _named(rows).query("N == @n and variant not in @times.loc[@n].index")
+    limit = others["gpu"].map(times.loc[(n, first)])
+    ahead = others[others["time_us"] < limit].groupby("variant", sort=False)["gpu"].unique()
+    faster = ", ".join(
+        f"{name} ({' and '.join(gpus).upper()} only)" for name, gpus in ahead.items()
+    )
     return (
-        f"Of the {len(times.loc[n])} kernels that each GPU has at N = {n:,}, {firsts.pop()} is the "
-        f"fastest and {lasts.pop()} the slowest"
+        f"Of the {len(times.loc[n])} kernels that each GPU has at N = {n:,}, {first} is the "
+        f"fastest and {lasts.pop()} the slowest" + (f"; faster still: {faster}" if faster else "")
     )
 
 
@@ -95,14 +103,20 @@ def gain(rows: pd.DataFrame, variant: str) -> str:
 
 
 def hero(rows: pd.DataFrame, is_torch: pd.Series) -> str:
-    """Say how often the first two kernels are `near` the fastest, and which share torch reaches."""
-    first, second, *_ = [*ranking.wins(rows[rows["near"]]).items(), ("", 0)]
-    rival = f", {name_of(second[0])} at {second[1]}" if second[0] else ""
-    torch = rows.loc[is_torch, "of_copy"].median()
+    """Say how often the first kernels are `near` the fastest, and which share torch reaches.
+
+    They are the one that is most often, and those that follow with one count.
+    """
+    wins = ranking.wins(rows[rows["near"]])
+    followers = wins[1:][wins[1:] == wins[1:].max()]
+    rivals = " and ".join(map(name_of, followers.index))
+    each = " each" if len(followers) > 1 else ""
+    rival = f", {rivals} at {followers.iloc[0]}{each}" if rivals else ""
+    torch = rows.loc[is_torch, "of_limit"].median()
     return (
-        f"Softmax: {name_of(first[0])} is fastest of these or within 1 % at {first[1]} of "
+        f"Softmax: {name_of(wins.index[0])} is fastest of these or within 1 % at {wins.iloc[0]} of "
         f"{counted(rows.groupby(SIZE).ngroups, 'shape')}{rival}; torch reaches {percent(torch)} of "
-        "a copy's speed (median)"
+        "the limit (median)"
     )
 
 

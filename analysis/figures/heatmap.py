@@ -8,7 +8,7 @@ import seaborn as sns
 from matplotlib import pyplot as plt
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, Rectangle
 
 from analysis import compare, grid, palette, ranking
 from analysis.figures import findings, style
@@ -28,7 +28,9 @@ WIDE, NARROW = 4.0, 1.5  # ratios at the ends of the colours
 WORDS = {"unsupported": "unsup.", "unavailable": "unavail.", "interpreted": "interp."}
 WORDS |= {"incorrect": "wrong", "out_of_memory": "memory", "compile_error": "compile"}
 SIGNS = {compare.SLOWER: "▼", compare.FASTER: "▲", compare.UNCLEAR: "?"}
-ALONE = "#c0c0c0"  # colour of a cell without a winner
+# Cells without a winner look as on the page: grey, and hatched where only torch was timed.
+TIE, ALONE = "tie", "no rival besides torch"
+TIED, HATCHED = "#d9d9d9", {"facecolor": "white", "edgecolor": "#b0b0b0", "hatch": "/////"}
 
 
 def draw_speedup(selection: Selection) -> Figure:
@@ -79,7 +81,7 @@ def draw_changes(changes: pd.DataFrame) -> Figure:
 def draw_grid(selection: Selection) -> Figure:
     """Draw who wins where, and by how much: the cells of `grid.grids` of one operation.
 
-    A colour is a kernel, and a number its lead over the next one, torch included.
+    A colour is a kernel, and a number its lead over the next one, torch included. Ties are grey.
     """
     sizes = ranking.over_sweeps(selection.own)
     raced = sizes[sizes["no_winner"] == ""]
@@ -88,9 +90,10 @@ def draw_grid(selection: Selection) -> Figure:
     tables, titles, op = grid.grids(sizes), style.gpu_titles(sizes), sizes["op"].iloc[0]
     cells = pd.concat([table.stack() for table in tables.values()])
     cells = cells[cells != ""]
-    winners = pd.Series([cell.kernel for cell in cells if cell.kernel])
-    kernels = [*palette.most_first(winners.value_counts()), ""]  # "": no rival was timed
-    colours = [selection.styles[name].colour if name else ALONE for name in kernels]
+    looks = cells.map(_look).value_counts()
+    kernels = palette.most_first(looks[~looks.index.isin((TIE, ALONE))])
+    names = [*kernels, TIE, ALONE]
+    colours = [*(selection.styles[name].colour for name in kernels), TIED, HATCHED["facecolor"]]
     ms, ns = (sorted(set(cells.index.get_level_values(level))) for level in (0, 1))
     gpus = sorted({gpu for gpu, *_ in tables})
     dtypes = [name for name in ITEMSIZE if name in {dtype for *_, dtype in tables}]
@@ -99,18 +102,19 @@ def draw_grid(selection: Selection) -> Figure:
     )
     for axes, (gpu, dtype) in zip(panels.flat, itertools.product(gpus, dtypes), strict=True):
         table = tables.get((gpu, op, dtype), pd.DataFrame()).reindex(ms, columns=ns).fillna("")
-        codes = table.map(lambda cell: kernels.index(cell.kernel) if cell else np.nan)
-        leads = table.map(lambda cell: cell and (cell.lead or "-"))
-        look = {"cmap": colours, "vmin": 0, "vmax": len(kernels) - 1, "annot_kws": {"size": 6}}
+        codes = table.map(lambda cell: names.index(_look(cell)) if cell else np.nan)
+        leads = table.map(lambda cell: cell and cell.lead)
+        look = {"cmap": colours, "vmin": 0, "vmax": len(names) - 1, "annot_kws": {"size": 6}}
         sns.heatmap(codes, ax=axes, annot=leads, fmt="", cbar=False, linewidths=0.4, **look)
+        for line, column in zip(*np.nonzero(codes == names.index(ALONE)), strict=True):
+            axes.add_patch(Rectangle((column, line), 1, 1, linewidth=0, **HATCHED))
         axes.grid(False)
         axes.set(title=f"{titles[gpu]}, {dtype}", xlabel="N (columns) from", ylabel="M (rows) from")
         axes.set_xticks(np.arange(len(ns)) + 0.5, map(grid.label, ns))
         axes.set_yticks(np.arange(len(ms)) + 0.5, map(grid.label, ms))
         axes.tick_params(rotation=0, labelsize=6)
         axes.label_outer()
-    keys = [Patch(color=colour) for colour in colours]
-    names = [*kernels[:-1], "no rival"]
+    keys = [*(Patch(color=colour) for colour in colours[:-1]), Patch(linewidth=0, **HATCHED)]
     about = (
         "The usual winner at the sizes of a cell, torch included; number: runner-up's time / "
         "winner's; white: not measured"
@@ -123,6 +127,11 @@ def draw_grid(selection: Selection) -> Figure:
     panels[-1, 0].legend(keys, names, fontsize=style.TEXT, handlelength=1, **below)
     finding, gaps = findings.usual_winner(raced), (0.15, 0.45)
     return style.finish(figure, height, finding, about, facts, (0.6, 0.1), gaps, below=0.68)
+
+
+def _look(cell: grid.Cell) -> str:
+    """Return the name in the legend of a cell's look: its kernel, TIE or ALONE."""
+    return {"tie": TIE, "alone": ALONE}.get(cell.shade, cell.kernel)
 
 
 def _line_names(table: pd.DataFrame, columns: list[str]) -> pd.Series:

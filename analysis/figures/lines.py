@@ -15,7 +15,7 @@ NAMES = {
     "of_copy": "share of a copy's speed",
     "of_peak": "share of the fastest copy, or of the data sheet's bandwidth where published",
     "speedup": f"speed-up over torch ({style.TIMES})",
-    "saved_us": "saved per call (µs)",
+    "saved_us": "saved per call (µs; axis linear from -1 to 1, logarithmic beyond)",
     "over_base": "ratio of speeds",
 }
 LABELLED = 7  # lines with a name and a colour; the other ones are grey

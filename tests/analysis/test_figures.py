@@ -170,7 +170,7 @@ def test_gpus_stand_side_by_side_with_one_axis_and_a_title_each(tables):
 
 
 def test_the_hero_has_the_largest_shapes_of_the_peers_and_names_each_fastest_kernel(tables):
-    """Kernels that lose have their bars, and those that failed none, on each GPU."""
+    """Kernels that lose have their bars, and those that failed the reason, on each GPU."""
     shares = {"torch_softmax": 0.4, "peer_quack": 0.99, "frontier": 0.9}
     rows = [
         synthetic.with_speedup(share / 0.4, variant=name, M=m, gpu=gpu, gpu_name=gpu, of_copy=share)
@@ -178,7 +178,11 @@ def test_the_hero_has_the_largest_shapes_of_the_peers_and_names_each_fastest_ker
         for m in range(1, bars.MOST_SHAPES + 3)
         for gpu in ("h200", "h100")
     ]
-    rows += [synthetic.row(variant="peer_liger", M=9, status="incorrect"), beside_torch(M=9)]
+    liger = [(4, {}), (5, {"status": "incorrect"}), (6, {"flags": "overlaps_calls"})]
+    rows += [
+        synthetic.with_speedup(0.5, variant="peer_liger", M=m, gpu_name="h200", of_copy=0.2, **own)
+        for m, own in liger
+    ]
     elsewhere = ranked([synthetic.row(variant="frontier", M=4096)], sweep="mine")
     measured = pd.concat([ranked(rows, sweep="peers"), elsewhere], ignore_index=True)
     figure = bars.draw_hero(select(measured, tables))
@@ -188,14 +192,18 @@ def test_the_hero_has_the_largest_shapes_of_the_peers_and_names_each_fastest_ker
     ]
     for axes in figure.axes:
         shapes = [label.get_text() for label in axes.get_yticklabels()]
-        assert shapes == [f"{m}{style.TIMES}1024" for m in range(10, 2, -1)]
-        assert [text.get_text() for text in axes.texts] == ["99 %"] * bars.MOST_SHAPES
+        assert shapes == [f"{m}{style.TIMES}1024" for m in range(6, 2, -1)]
+    h100, h200 = (sorted(names(axes)) for axes in figure.axes)
+    assert h100 == ["99 %", "not measured"]
+    assert h200 == ["99 %", "no reliable time", "not measured", "wrong result"]
+    few_long_rows = bars.draw_hero(select(measured.assign(of_meet=0.75), tables))
+    assert names(few_long_rows.axes[0]) == {"75 %", "not measured"}
     legend = figure.axes[-1].get_legend().get_texts()
-    assert [text.get_text() for text in legend] == ["torch", "QuACK", "frontier"]
+    assert [text.get_text() for text in legend] == ["torch", "Liger", "QuACK", "frontier"]
     assert "1 incorrect" in texts(figure)
     assert title(figure) == (
-        "Softmax: QuACK is fastest of these or within 1 % at 16 of 16 shapes; torch reaches 40 % "
-        "of a copy's speed (median)"
+        "Softmax: QuACK is fastest of these or within 1 % at 8 of 8 shapes; torch reaches 40 % of "
+        "the limit (median)"
     )
 
 

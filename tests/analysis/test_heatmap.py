@@ -75,23 +75,27 @@ def test_numbers_have_three_digits():
     assert numbers == ["0.50", "9.99", "15.0", "100", ""]
 
 
-def test_the_grid_has_the_winner_of_a_cell_its_lead_and_grey_where_torch_was_alone(tables):
+def test_the_grid_has_the_winner_of_a_cell_and_its_lead_and_shows_where_there_is_none(tables):
+    """Ties are grey, and cells where torch was the only rival are hatched, as on the page."""
     rows = synthetic.with_speedups({"a": 1.5, "b": 1.2}, [256, 300, 400])  # one cell
     rows += synthetic.with_speedups({"a": 1.5, "b": 1.65}, [2048])
+    rows += synthetic.with_speedups({"a": 1.5, "b": 1.5}, [16384])
     rows += synthetic.with_speedups({"a": 1.5}, [65536])  # beside torch alone
     chosen = select(ranked(rows), tables, "h200")
     figure = heatmap.draw_grid(chosen)
     axes = figure.axes[0]
-    assert cells(axes) == ["1.25", "1.10", "-"]
+    assert cells(axes) == ["1.25", "1.10", "tie", ""]
     expected = {"a": chosen.styles["a"].colour, "b": chosen.styles["b"].colour}
-    expected["no rival"] = heatmap.ALONE
+    expected |= {heatmap.TIE: heatmap.TIED, heatmap.ALONE: to_hex("white")}
     names = [text.get_text() for text in axes.get_legend().get_texts()]
     colours = [to_hex(patch.get_facecolor()) for patch in axes.get_legend().get_patches()]
     assert dict(zip(names, colours, strict=True)) == {n: c.lower() for n, c in expected.items()}
     (mesh,) = axes.collections
     drawn = [to_hex(mesh.to_rgba(code)) for code in mesh.get_array().compressed()]
     assert drawn == [colour.lower() for colour in expected.values()]
-    assert title(figure) == "a is fastest or tied at 3 of 4 sizes"
+    (hatched,) = axes.patches
+    assert (hatched.get_xy(), hatched.get_hatch()) == ((3, 0), heatmap.HATCHED["hatch"])
+    assert title(figure) == "a is fastest or tied at 4 of 5 sizes"
 
 
 def test_without_a_rival_no_grid_is_drawn(tables):
