@@ -136,7 +136,7 @@ def answers(ranks: pd.DataFrame, sizes: pd.DataFrame) -> pd.DataFrame:
         shapes = f"{len(first)} of {len(part.drop_duplicates(['M', 'N']))}"
         lines.append([", ".join(key[1:]), *cells, shapes])
     heads = ["GPU, operation, type", "fastest at", "over torch", "eager", "of the limit"]
-    heads += ["if you pick one: worst loss", "shapes with a rival"]
+    heads += ["worst loss with a single kernel", "shapes with a rival"]
     return pd.DataFrame(lines, columns=heads)
 
 

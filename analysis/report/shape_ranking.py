@@ -121,10 +121,10 @@ def _eager_conclusion(timed: pd.DataFrame) -> list[str]:
     if math.isnan(first["eager_us"]):
         return []
     if first["eager_us"] <= first["time_us"]:
-        return [f"eager calls are GPU-bound: {first['variant']} takes as long as in a graph"]
+        return [f"eager calls of {first['variant']} are GPU-bound: as long as in a graph"]
     own, torch = (md.number(first[name], 3) for name in ("eager_us", "torch_eager_us"))
-    line = f"eager calls are host-bound: {first['variant']} takes {own} µs per call, "
-    line += f"{first['baseline']} {torch}"
+    line = f"eager calls of {first['variant']} are host-bound: {own} µs per call; "
+    line += f"{first['baseline']} takes {torch}"
     quickest = timed.loc[timed["eager_us"].idxmin()]
     if quickest["variant"] not in (first["variant"], first["baseline"]):
         line += f"; {quickest['variant']} is the fastest, {md.number(quickest['eager_us'], 3)}"

@@ -52,7 +52,7 @@ def test_the_ranking_has_both_times_and_names_who_was_not_timed():
     for word in ("33.0 µs", "1.500 [", "0.4000 [0.3910, 0.4090]", "92 %", "rows with -inf"):
         assert word in lines[2]
     assert "fastest: frontier" in lines
-    assert "eager calls are GPU-bound: frontier takes as long as in a graph" in lines
+    assert "eager calls of frontier are GPU-bound: as long as in a graph" in lines
     assert "  peer_quack   unsupported: N = 5: multiples of 8" in lines
     assert "  peer_liger   not ranked: torch against itself was off by more than 1 %" in lines
     assert "  peer_helion  no time was left" in lines
@@ -61,7 +61,7 @@ def test_the_ranking_has_both_times_and_names_who_was_not_timed():
 def test_who_waits_for_the_host_and_who_had_no_rival_is_told():
     lines = shape_ranking.report(table_of(MINE), {}).splitlines()
     assert "no winner: no rival besides torch was timed" in lines
-    host = "eager calls are host-bound: triton_row takes 33.0 µs per call, torch_softmax 13.2"
+    host = "eager calls of triton_row are host-bound: 33.0 µs per call; torch_softmax takes 13.2"
     assert host in lines
     assert "fastest" not in "".join(lines)
 
