@@ -125,17 +125,29 @@ def size_name(op: str, dtype: str, m: int, n: int) -> str:
 def rivals(rows: pd.DataFrame) -> str:
     """Return at how many sizes `frontier` is faster and slower than torch and each peer."""
     sizes, lines = ranking.over_sweeps(ranking.rank_variants(rows)), []
-    for rival, lead in ({TORCH: leads(sizes, TORCH)} | over_peers(sizes)).items():
+    peers = over_peers(sizes)
+    for rival, lead in ({TORCH: leads(sizes, TORCH)} | peers).items():
         if len(lead):
             won, lost = won_and_lost(lead)
             means = number(geometric_mean(lead), 3), number(lead.min(), 3)
             lines.append([f"`{rival}`", len(lead), won, len(lead) - won - lost, lost, *means])
     heads = ("rival", "sizes", "more than 1 % faster", "within 1 %", "more than 1 % slower")
-    return table((*heads, "times as fast, geometric mean", "least"), lines)
+    text = table((*heads, "times as fast, geometric mean", "least"), lines)
+    lost = {peer: won_and_lost(lead)[1] for peer, lead in peers.items()}
+    if not any(lost.values()):
+        return f"`{OURS}` is more than 1 % slower than a rival nowhere.\n\n{text}"
+    rival = max(lost, key=lost.get)
+    return (
+        f"the rival that beats `{OURS}` most often is `{rival}`, by more than 1 % at {lost[rival]} "
+        f"of {counted(len(peers[rival]), 'size')}.\n\n{text}"
+    )
 
 
 def goal_tables(rows: pd.DataFrame, kernel: str = OURS) -> str:
-    """Return how many sizes of a GPU reach each goal, and a table of the worst cases."""
+    """Return how near a kernel is to the fastest, and how many sizes of a GPU reach each goal.
+
+    A table of the worst cases follows.
+    """
     ranks, goals = ranking.rank_variants(rows), GOALS[kernel]
     ranks = ranks[ranks["op"].isin(ranks.loc[ranks["variant"] == kernel, "op"])]
     lines = [["goal", *(percent(goal.share) for goal in goals.values())]]
@@ -145,7 +157,15 @@ def goal_tables(rows: pd.DataFrame, kernel: str = OURS) -> str:
             shares = (_share(judged[name]["met"], goal.share) for name, goal in goals.items())
             lines.append([part, *shares])
     heads = ["sizes", *(goal.head for goal in goals.values())]
-    return f"{table(heads, lines)}\n\n{_worst_cases(ranks, kernel)}"
+    tables = f"{table(heads, lines)}\n\n{_worst_cases(ranks, kernel)}"
+    level = judged_sizes(ranks, kernel)["level"]
+    if level.empty:
+        return f"no rival of `{kernel}` was timed.\n\n{tables}"
+    worst = level["value"].iloc[0] - 1
+    return (
+        f"`{kernel}` is within 1 % of the fastest kernel at {percent(level['met'].mean(), 1)} of "
+        f"{counted(len(level), 'size')}, and at worst {percent(worst)} behind.\n\n{tables}"
+    )
 
 
 def _parts(ranks: pd.DataFrame) -> Iterable[tuple[str, pd.DataFrame]]:

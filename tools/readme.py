@@ -10,8 +10,9 @@ from statistics import geometric_mean
 
 import pandas as pd
 
+import operations
 from analysis import palette, ranking
-from analysis.markdown import counted, number, percent
+from analysis.markdown import counted, number, percent, span
 from analysis.report.special_rows import WRONG
 from analysis.schema import SIZE
 from analysis.stats import eager
@@ -33,27 +34,30 @@ POINTS = (
     ("softmax", "float32", 1024, 4096),
     ("softmax", "float32", 1024, 256),
 )
-MOST_RIVALS = 4  # that have their own losses
+MOST_RIVALS = 3  # that have their own losses
+RANDOM = "random"  # the sweep of shapes that nobody tuned for
 CONDITIONS = (
     "Times of an {} in CUDA graphs, with a cold cache. 100 % of the limit is the speed of a copy, "
-    "or of a read where an operation returns one value per row. For functions of logits, "
-    "torch is the composition that trainers call, which casts to float32 first; only their "
+    "of a read where an operation returns one value per row, or the [second roofline]"
+    "(docs/explanation/method.md#few-long-rows) of few long rows. For functions of logits, "
+    "torch is the code that trainers use, which casts to float32 first; only their "
     "forward pass is timed."
 )
 
 
 def headline(rows: pd.DataFrame) -> str:
-    """Return one sentence on the kernel of this project, on the first recorded GPU."""
+    """Return one sentence on the kernel of this project at RANDOM shapes, on the first GPU."""
     gpu, ranks = _first_gpu(rows)
-    sizes = ranking.over_sweeps(ranks).query("op == 'softmax'")
+    sizes = ranking.over_sweeps(ranks[ranks["sweep"] == RANDOM]).query("op == 'softmax'")
     half, single = (
         eager.over_torch(sizes[sizes["dtype"] == dtype], OURS) for dtype in ("bfloat16", "float32")
     )
     return (
-        f"On an {gpu}, the softmax of `softmax_bench` is **{number(half.graph, 2)} times as fast "
-        f"as PyTorch's in bfloat16 and {number(single.graph, 2)} times in float32** (in CUDA "
-        f"graphs; in eager calls {number(half.eager, 2)} and {number(single.eager, 2)} times; "
-        f"geometric means of {half.sizes} and {single.sizes} measured sizes)."
+        f"On an {gpu}, the softmax of the pip package `softmax_bench` is **{number(half.graph, 2)} "
+        f"times as fast as PyTorch's in bfloat16 and {number(single.graph, 2)} times in float32** "
+        f"at random shapes, which nobody tuned for (in CUDA graphs; in eager calls "
+        f"{number(half.eager, 2)} and {number(single.eager, 2)} times; geometric means over "
+        f"{span((half.sizes, single.sizes))} shapes each)."
     )
 
 
@@ -65,8 +69,9 @@ def findings(rows: pd.DataFrame) -> str:
     long = long[long["throughput_gbps"] * long["time_us"] * goals.BYTES >= goals.LARGE]
     theirs = percent((long["of_copy"] / long["speedup"]).median())
     ours = percent(long["of_copy"].median())
-    peers, judged = goals.over_peers(sizes), goals.judged_sizes(ranks)
-    met, meet = judged["level"]["met"], judged["meet"]["met"]
+    peers, met = goals.over_peers(sizes), goals.judged_sizes(ranks)["level"]["met"]
+    random = goals.judged_sizes(ranks[ranks["sweep"] == RANDOM])["level"]["met"]
+    meet = goals.judged_sizes(ranks)["meet"]["met"]
     raced = met[met.index.isin(pd.concat(peers.values()).index)]
     often = [peer for peer, lead in peers.items() if len(lead) >= ranking.MIN_MATRICES]
     closest = min(often, key=lambda peer: geometric_mean(peers[peer]))
@@ -86,35 +91,41 @@ def findings(rows: pd.DataFrame) -> str:
         for op, part in _speedups(sizes, "cuda_backward").groupby("op")
     ]
     texts = (
-        f"**torch is slow at long rows.** Where a row has more than {LONG_ROW} columns and a call "
-        f"moves at least 128 MB, its softmax runs at {theirs} of a copy's speed (median), and "
-        f"`{OURS}` at {ours}.",
-        f"**Other projects' kernels are closer.** Of the {len(raced)} sizes where one was timed, "
-        f"`{OURS}` is the fastest or within 1 % of it at {raced.sum()}. It is {lead} times as "
-        f"fast as its closest rival, `{closest}` (geometric mean of "
-        f"{counted(len(peers[closest]), 'size')}).",
-        f"**Functions of logits.** `{OURS_OF_LOGITS}` is faster than the torch functions that "
-        f"trainers compose: token log-probabilities {speed['token_log_prob', 'bfloat16']} in "
-        f"bfloat16 and {speed['token_log_prob', 'float32']} in float32, cross-entropy "
-        f"{speed['cross_entropy', 'bfloat16']} in bfloat16 (geometric means).",
+        f"**How often `{OURS}` wins.** Of the {len(met)} sizes of softmax and log-softmax where a "
+        f"kernel besides torch's was timed, it is the fastest or within 1 % of it at {met.sum()}; "
+        f"of the {len(random)} random shapes among them, at {random.sum()}.",
+        f"**Where `{OURS}` loses.** {_losses(sizes, OURS)}",
+        f"**torch is slow at long rows.** On rows longer than {LONG_ROW} columns, in calls that "
+        f"move at least 128 MB, torch's softmax reaches {theirs} of copy speed (median of "
+        f"{counted(len(long), 'size')}) and `{OURS}` {ours}.",
+        f"**Other projects' kernels are closer.** At {raced.sum()} of the {len(raced)} sizes where "
+        f"at least one of them was timed, `{OURS}` is the fastest or within 1 % of it. It is "
+        f"{lead} times as fast as its closest rival, `{closest}` (geometric mean of the "
+        f"{counted(len(peers[closest]), 'size')} where both were timed). But of the {first.sum()} "
+        f"points of `peers`, the sweep with the most rivals, the fastest is {is_first}.",
+        f"**Functions of logits.** `{OURS_OF_LOGITS}` is faster than the torch code that RL "
+        "trainers use today (log_softmax, then gather): "
+        f"{speed['token_log_prob', 'bfloat16']} in bfloat16 and "
+        f"{speed['token_log_prob', 'float32']} in float32; and than torch's cross-entropy: "
+        f"{speed['cross_entropy', 'bfloat16']} in bfloat16 (geometric means)."
+        f"{_older(logits, OURS_OF_LOGITS)}",
+        f"**Where `{OURS_OF_LOGITS}` loses.** {_losses(logits, OURS_OF_LOGITS)}"
+        f"{_older(logits, OURS_OF_LOGITS)}",
         f"**Masked logits break QuACK's, Liger's and TRL's kernels.** Where all logits but one are "
         f"-inf, {wrong} return [wrong log-probabilities or losses](docs/special_rows.md). "
         f"{_names(ranks.loc[is_nan, 'variant'])} return NaN even on ordinary 16-bit rows of "
         f"{ranks.loc[is_nan, 'N'].max()} columns.",
-        f"**Where `{OURS}` loses:** it is {_losses(sizes, OURS)}. At the "
-        f"{first.sum()} points of the sweep with every rival, `peers`, the fastest is {is_first}.",
-        f"**Where `{OURS_OF_LOGITS}` loses,** mostly at short and middle float32 rows: "
-        f"it is {_losses(logits, OURS_OF_LOGITS)}.",
-        f"**Few long rows.** With at most {goals.FEW_ROWS} rows of at least "
-        f"{goals.LONG_ROW[OURS]} columns, `{OURS}` reaches 95 % of the attainable bandwidth at "
-        f"{meet.sum()} of {counted(len(meet), 'size')}, because many blocks share a row and wait "
-        "for each other.",
-        f"**Small eager calls.** At {called.slower} of {counted(called.sizes, 'size')} the kernel "
-        "is faster than torch's but an eager call without gradient is slower, because launching it "
-        "takes more host time; all of these kernels take less than "
-        f"{math.ceil(called.slower_us)} µs.",
-        f"**Gradients** of other projects were not timed. `cuda_backward` is faster than torch's: "
-        f"{' and '.join(gradients)} (geometric means).",
+        f"**Few long rows.** `{OURS}` reaches 95 % of the attainable bandwidth at {meet.sum()} of "
+        f"the {counted(len(meet), 'size')} with at most {goals.FEW_ROWS} rows of at least "
+        f"{goals.LONG_ROW[OURS]} columns, because many blocks share a row and wait for each other.",
+        f"**Small eager calls.** At {called.slower} of the {counted(called.sizes, 'size')} of "
+        "softmax and log-softmax with times of eager calls, the kernel is faster than torch's but "
+        "an eager call without gradient is slower, because launching it takes more host time; each "
+        f"of those kernels runs for less than {math.ceil(called.slower_us)} µs.",
+        "**Gradients.** We did not time other projects' backward kernels. `cuda_backward` is "
+        f"faster than torch's: {' and '.join(gradients)} (geometric means).",
+        f"**What is recorded.** {_names(ranks['op'])} have results; "
+        f"{_names(set(operations.names()) - set(ranks['op']))} can be timed, and have none yet.",
     )
     return bullets(texts)
 
@@ -124,24 +135,39 @@ def _speedups(sizes: pd.DataFrame, kernel: str) -> pd.Series:
     return sizes[sizes["variant"] == kernel].set_index(SIZE)["speedup"]
 
 
-def _names(variants: Iterable[str]) -> str:
-    """Return the different names, the last after `and`."""
-    *names, last = (f"`{name}`" for name in sorted(set(variants), key=palette.order))
+def _names(every: Iterable[str]) -> str:
+    """Return the different names, kernels in the order of figures, the last after `and`."""
+    *names, last = [f"`{name}`" for name in sorted(set(every), key=palette.order)] or ["nothing"]
     return f"{', '.join(names)} and {last}" if names else last
 
 
+def _older(sizes: pd.DataFrame, kernel: str) -> str:
+    """Return at how many sizes an older version of a kernel was measured; "" for none."""
+    stale = sizes.loc[sizes["variant"] == kernel, "stale"] == "true"
+    if not stale.any():
+        return ""
+    older = "an older version of the kernel was measured"
+    return f" At {stale.sum()} of these {counted(len(stale), 'size')} {older}."
+
+
 def _losses(sizes: pd.DataFrame, kernel: str) -> str:
-    """Return which kernels are ahead at how many sizes, and at which they are furthest ahead."""
+    """Return which kernels are ahead at how many sizes, and where one is furthest ahead."""
     pairs = ranking.leads(sizes, kernel, against_torch=False).reset_index()
     lost = pairs[pairs["lead"] < 1 / goals.LEVEL].sort_values("lead")
-    parts = [
-        f"`{rival}` leads at {len(part)}, by up to {percent(1 / part['lead'].iloc[0] - 1)} "
-        f"({goals.size_name(*part[SIZE[-4:]].iloc[0])})"
-        for rival, part in sorted(lost.groupby("rival"), key=lambda item: -len(item[1]))
-    ]
-    named = "; ".join(parts[:MOST_RIVALS]) or "nowhere"
+    where = f"At {len(lost)} of the {counted(len(pairs), 'size')} where a kernel besides torch's "
+    where += f"was timed, `{kernel}` is more than 1 % behind the fastest"
+    if lost.empty:
+        return f"{where}."
+    counts = ranking.wins(lost.assign(variant=lost["rival"]))
+    first, *named = (f"`{rival}`{{}} at {count}" for rival, count in counts.items())
+    named, others = named[: MOST_RIVALS - 1], counts[MOST_RIVALS:].sum()
+    leaders = [first.format(" leads"), *(text.format("") for text in named)]
+    leaders += [f"others at {others}"] * bool(others)
+    worst = lost.iloc[0]
     return (
-        f"more than 1 % behind the fastest at {len(lost)} of {counted(len(pairs), 'size')}: {named}"
+        f"{where}: {', '.join(leaders)}. The largest loss is {percent(1 / worst['lead'] - 1)}, to "
+        f"`{worst['rival']}` ({goals.size_name(*worst[SIZE[-4:]])}); "
+        "[the results](docs/results.md#goals) list more."
     )
 
 

@@ -4,6 +4,7 @@
 that name the command.
 """
 
+import math
 from collections.abc import Callable, Iterable
 
 import pandas as pd
@@ -11,7 +12,7 @@ import yaml
 
 from analysis import claims, frame, merge, palette, published, ranking, schema
 from analysis.claims.reproduction import VERDICTS
-from analysis.markdown import best_set, counted, counts, number, percent, table
+from analysis.markdown import best_set, counted, counts, number, percent, span, table
 from analysis.report import claim_lines, special_rows
 from analysis.schema import MATRIX, OTHER_BOARD, SIZE
 from analysis.stats import eager, spread
@@ -23,9 +24,21 @@ from tools.inserts import print_block
 
 CONTROLS = "processes where torch timed against itself differs significantly "
 CONTROLS += "(5 % expected by chance)"
+# Flag -> why a time is shown that does not rank.
+REASONS = {
+    "aa_biased": "torch against itself is off",
+    "faster_than_roofline": "faster than its roofline",
+    "overlaps_calls": "calls overlap",
+}
+# How the quantities of claims begin that are judged by their distance from 1.
+RATIOS = ("speed of", "time without", "smallest speed ratio")
 MARKS = schema.MARKS | {"\\*": "timed on another board than most of its matrix"}
 SHAPE_HEADS = ("shape", "torch", "fastest", "its time")
-SHAPE_HEADS += ("speed-up over torch", "of the limit", "runner-up, its time over the best")
+SHAPE_HEADS += (
+    "speed-up over torch",
+    "of the limit",
+    "runner-up (its time relative to the winner's)",
+)
 Place = tuple[str, str, str, int, int]  # the name of a shape or "", op, dtype, M, N
 
 
@@ -35,21 +48,20 @@ def recorded() -> pd.DataFrame:
     return frame.from_rows(merge.collected_rows([], tables))
 
 
-def checked_claims(rows: pd.DataFrame, by_words: bool = False) -> pd.DataFrame:
-    """Return the claims as checked on rows in float32, the dtype of the articles.
-
-    ``by_words``: the rows are compared with the articles' words, even where there is a table.
-    """
-    tables = published.load(ROOT / "data/published")
-    checked = claims.check(rows, tables._replace(rows=tables.rows.iloc[:0]) if by_words else tables)
+def checked_claims(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the claims as checked on rows in float32, the dtype of the articles."""
+    checked = claims.check(rows, published.load(ROOT / "data/published"))
     return checked[(checked["dtype"] == "float32") & (checked["origin"] != "published")]
 
 
 def for_each_gpu(block: Callable[[pd.DataFrame], str]) -> Callable[[pd.DataFrame], str]:
-    """Return a block of the rows of several GPUs: that of each, below its name."""
+    """Return a block of the rows of several GPUs: that of each, which begins with its name.
+
+    A block begins with a sentence that says what to conclude.
+    """
 
     def blocks(rows: pd.DataFrame) -> str:
-        texts = (f"{gpu.upper()}:\n\n{block(rows[rows['gpu'] == gpu])}" for gpu in order(rows))
+        texts = (f"{gpu.upper()}: {block(rows[rows['gpu'] == gpu])}" for gpu in order(rows))
         return "\n\n".join(texts)
 
     return blocks
@@ -115,6 +127,7 @@ def summary(rows: pd.DataFrame) -> str:
     """Return what `frontier` wins and loses over all recorded sizes, and the claims' count."""
     ranks = ranking.rank_variants(rows)
     verdicts = checked_claims(rows)
+    ops = " and ".join(sorted(rows.loc[rows["variant"] == OURS, "op"].unique(), reverse=True))
 
     def facts(part: pd.DataFrame) -> dict[str, str]:
         gpu = part["gpu"].iloc[0]
@@ -134,7 +147,7 @@ def summary(rows: pd.DataFrame) -> str:
         )
         wrong = "`" + part.loc[part["status"] == "incorrect", "variant"] + "`"
         return {
-            f"`{OURS}`, times as fast as torch in a CUDA graph, geometric mean of sizes": (
+            f"`{OURS}`, {ops}: times as fast as torch in a CUDA graph, geometric mean of sizes": (
                 "; ".join(speed) or "not recorded"
             ),
             "the same in eager calls, where the slower of GPU and host counts": (
@@ -144,7 +157,7 @@ def summary(rows: pd.DataFrame) -> str:
                 f"{(~met).sum()} of {len(met)}"
             ),
             "rows that failed the correctness check, which never rank": counts(wrong) or "none",
-            "published claims in float32, by their tables, else by their words": counts(
+            "published claims in float32": counts(
                 verdicts.loc[verdicts["gpu"] == gpu, "verdict"], VERDICTS
             ),
         }
@@ -153,30 +166,32 @@ def summary(rows: pd.DataFrame) -> str:
 
 
 def claim_table(rows: pd.DataFrame) -> str:
-    """Return each claim with its published and its measured number on a GPU, and the verdicts."""
-    by_table, by_words = checked_claims(rows), checked_claims(rows, by_words=True)
-    untabled = [bool(claim.untabled) for claim in claims.CLAIMS]
-    lines = []
-    for claim, on_words, has_none in zip(
-        by_table.itertuples(), by_words["verdict"], untabled, strict=True
-    ):
-        values = (
-            claim_lines.shown(claim.quantity, value)
-            for value in (claim.published_value, claim.value)
-        )
+    """Return each claim with its published and its measured number on a GPU, and the verdict."""
+    checked, lines = checked_claims(rows), []
+    for claim in checked.itertuples():
+        stated = _as_judged(claim.quantity, claim.published_value) or "in words"
+        measured = _as_judged(claim.quantity, claim.value)
         reason = claim.why.partition("; ")[0].partition(": measured")[0]
         why = f"[{reason}](explanation/why_kernels_differ.md#{claim.explained})"
-        about = f"{claim.claim}: “{claim.statement}”; {claim.quantity}"
-        lines.append([about, *values, "none" if has_none else claim.verdict, on_words, why])
-    heads = ("claim; what judges it", "published", "here", "its table", "its words", "why")
-    return table(heads, lines)
+        about = f"{claim.claim}: “{claim.statement}”", claim.quantity
+        lines.append([*about, stated, measured, f"{claim.verdict}: {why}"])
+    text = table(("claim", "what is compared", "published", "measured", "verdict"), lines)
+    verdicts = counts(checked["verdict"], VERDICTS)
+    return f"verdicts on {len(lines)} claimed numbers: {verdicts}.\n\n{text}"
+
+
+def _as_judged(quantity: str, value: float) -> str:
+    """Return the value of a claim's quantity; of a ratio its effect, which is what is judged."""
+    if quantity.startswith(RATIOS) and not math.isnan(value):
+        return f"{100 * (value - 1):+.3g} %"
+    return claim_lines.shown(quantity, value)
 
 
 def peers(rows: pd.DataFrame) -> str:
     """Return the speed of every variant over torch at the points of the sweep."""
     ranks = ranking.rank_variants(rows[rows["sweep"] == "peers"])
     if ranks.empty:
-        return "No row is of this sweep."
+        return "no row is of this sweep."
     key = ["M", "N", "dtype"]
     cells = ranks.assign(cell=[_cell(row) for _, row in ranks.iterrows()])
     cells = cells[~frame.is_baseline(cells)].drop_duplicates([*key, "variant"])
@@ -185,11 +200,9 @@ def peers(rows: pd.DataFrame) -> str:
     lines = [[f"{m}x{n}", dtype, *own] for (m, n, dtype), *own in wide.itertuples(name=None)]
     heads = ["M x N", "dtype", *(f"`{variant}`" for variant in wide)]
     first = ranks.loc[ranks["rank"] == 1, "variant"]
-    wins = ", ".join(
-        f"`{variant}` at {count}" for variant, count in ranking.wins(first.to_frame()).items()
-    )
     text = table(heads, lines, "points")
-    return f"{text}\n\nThe fastest: {wins}. {_legend(text)}"
+    wins = _listed(ranking.wins(first.to_frame()), " the fastest")
+    return f"of {counted(len(first), 'point')}, {wins}.\n\n{text}\n\n{_legend(text)}"
 
 
 def _cell(row: pd.Series) -> str:
@@ -197,27 +210,54 @@ def _cell(row: pd.Series) -> str:
     if row["status"] != "ok":
         return row["status"]
     board = "\\*" if row["unranked_by"] == OTHER_BOARD else ""
-    return f"{number(row['speedup'], 3)}{board}{frame.mark(row['flags'])}"
+    flags = row["flags"].split()
+    doubts = _in_words(" ".join(flag for flag in flags if flag in REASONS))
+    marks = board + frame.mark(" ".join(flag for flag in flags if flag not in REASONS))
+    return f"{number(row['speedup'], 3)}{marks}{f' ({doubts})' * bool(doubts)}"
 
 
 def backward(rows: pd.DataFrame) -> str:
     """Return the share of the roofline of each gradient kernel at 100 million elements, by N."""
     sizes = ranking.over_sweeps(ranking.rank_variants(rows))
     sizes = sizes[sizes["op"].str.endswith("_backward") & (sizes["M"] * sizes["N"] > 10**8)]
+    if sizes.empty:
+        return "no row is of these operations."
     wide = sizes.pivot_table("of_copy", ["op", "dtype", "variant"], "N", "min")
+    least = sizes.groupby("variant")["of_copy"].min().sort_values(ascending=False)
+    first, *others = (f"`{name}`{{}} {percent(share)}{{}}" for name, share in least.items())
+    shares = [first.format(" reaches at least", " of the roofline")]
+    shares += [text.format("", "") for text in others]
     lines = [
         [f"`{op}`, {dtype}", f"`{variant}`", *cells]
         for (op, dtype, variant), *cells in (
             wide.map(percent, na_action="ignore").fillna("").itertuples(name=None)
         )
     ]
-    return table(["operation", "kernel", *(f"N = {n}" for n in wide)], lines)
+    text = table(["operation", "kernel", *(f"N = {n}" for n in wide)], lines)
+    return f"{', '.join(shares)}.\n\n{text}"
 
 
 def workloads(rows: pd.DataFrame) -> str:
     """Return a line for each named shape of sweeps/ that has rows."""
     named = single_shape.workloads({}, sorted((ROOT / "sweeps").glob("workloads*.yaml")))
-    return shape_table(rows, sorted(named, key=lambda place: (place[1], place[0])))
+    text = shape_table(rows, sorted(named, key=lambda place: (place[1], place[0])))
+    shapes = pd.DataFrame([place[1:] for place in named], columns=SIZE[-4:]).drop_duplicates()
+    sizes = ranking.over_sweeps(ranking.rank_variants(rows)).merge(shapes)
+    first = sizes.loc[sizes["rank"] == 1, "speedup"]
+    wins = _listed(ranking.wins(sizes[sizes["in_best_set"]]), " the fastest or tied")
+    if not wins:
+        return f"no shape had a race.\n\n{text}"
+    speeds = span(first, lambda speed: number(speed, 3), " to ")
+    return (
+        f"of {counted(len(first), 'shape')}, {wins}; torch takes {speeds} times as long as the "
+        f"fastest.\n\n{text}"
+    )
+
+
+def _listed(wins: pd.Series, what: str) -> str:
+    """Return how often each kernel wins: `a` is the fastest at 5, `b` at 2."""
+    counts_of = [f"`{name}`{{}} at {count}" for name, count in wins.items()]
+    return ", ".join(counts_of).format(f" is{what}", *[""] * len(counts_of))
 
 
 def shape_table(rows: pd.DataFrame, shapes: Iterable[Place]) -> str:
@@ -237,6 +277,11 @@ def shape_table(rows: pd.DataFrame, shapes: Iterable[Place]) -> str:
     return f"{text}\n\n{_legend(text)}"
 
 
+def _in_words(reasons: str) -> str:
+    """Return why a row does not rank."""
+    return ", ".join(REASONS.get(name, name.replace("_", " ")) for name in reasons.split())
+
+
 def _legend(text: str) -> str:
     """Return what the marks in a table mean."""
     lines = [f"{sign} {words}" for sign, words in MARKS.items() if sign in text]
@@ -250,7 +295,7 @@ def _first_and_next(part: pd.DataFrame) -> list[str]:
     """
     part = part.sort_values("rank").drop_duplicates("variant")
     first, rivals = part.iloc[0], part.iloc[1:].sort_values("speedup", ascending=False)
-    named = "`" + part["variant"] + "`" + part["flags"].map(frame.mark)
+    named = "`" + part["variant"] + "`" + part["flags"].map(frame.mark).str.replace("¶", "")
     best = named[part["in_best_set"].eq(True)].tolist()  # NaN: has no rank
     rivals = rivals[~frame.is_baseline(rivals)]
     behind = named + ", " + (first["speedup"] / part["speedup"]).map(lambda x: number(x, 3))
@@ -259,7 +304,8 @@ def _first_and_next(part: pd.DataFrame) -> list[str]:
     unranked = rivals[~ranks & ~(rivals["speedup"] <= following["speedup"].max())]
     runner_up = behind[following.index[0]] if len(following) else "none"
     if len(unranked):
-        runner_up += f" (not ranked: {'; '.join(behind[unranked.index])})"
+        doubts = unranked["unranked_by"].map(_in_words)
+        runner_up += f" (not ranked: {'; '.join(behind[unranked.index] + ', ' + doubts)})"
     return [
         f"{number(first['torch_us'], 3)} µs",
         best_set(best or [named.iloc[0]]),

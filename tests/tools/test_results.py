@@ -53,12 +53,12 @@ def test_an_unranked_kernel_that_is_faster_than_the_runner_up_is_named():
     """A reader would take the runner-up for the second fastest."""
     place = {"n": 128256, "gpu": "h100", "M": 4096, "op": "log_softmax"}
     ranked = recorded({OURS: 2.0, "peer_liger": 1.2}, "peers", **place)
-    for speed, named in ((1.6, " (not ranked: `peer_tileops`¶, 1.25)"), (1.1, "")):
+    for speed, named in ((1.6, " (not ranked: `peer_tileops`, 1.25, calls overlap)"), (1.1, "")):
         other = recorded({"peer_tileops": speed}, "peers", **place, flags="overlaps_calls")
         text = results.workloads(pd.concat([ranked, other]))
         assert f"| `peer_liger`, 1.67{named} |" in text
     alone = recorded({OURS: 2.0}, "peers", **place)
-    assert "| none (not ranked: `peer_tileops`¶, 1.82) |" in results.workloads(
+    assert "| none (not ranked: `peer_tileops`, 1.82, calls overlap) |" in results.workloads(
         pd.concat([alone, other])
     )
 
@@ -67,13 +67,18 @@ def test_a_tie_at_a_named_shape_names_both_and_neither_is_the_runner_up():
     place = {"n": 128256, "gpu": "h100", "M": 4096, "op": "log_softmax"}
     tie = {OURS: 2.0, "peer_liger": 2.0}
     for more, runner_up in (({}, "none"), ({"peer_quack": 1.6}, "`peer_quack`, 1.25")):
-        (line,) = results.workloads(recorded(tie | more, "peers", **place)).splitlines()[2:3]
+        text = results.workloads(recorded(tie | more, "peers", **place))
+        assert text.startswith(f"of 1 shape, `{OURS}` is the fastest or tied at 1, `peer_liger` at")
+        (line,) = text.splitlines()[4:5]
         assert f"| tie: `{OURS}`, `peer_liger` |" in line
         assert line.endswith(f"| {runner_up} |")
 
 
 def test_a_missed_goal_is_marked_and_its_worst_cases_name_the_fastest_kernel(rows):
     h100, h200 = results.BLOCKS["goals"](rows).split("H200:")
+    share = f"`{OURS}` is within 1 % of the fastest kernel at"
+    assert h100.startswith(f"H100: {share} 0.0 % of 1 size, and at worst 10 % behind.")
+    assert h200.startswith(f" {share} 100.0 % of 1 size, and at worst 0 % behind.")
     for part in ("all", "random shapes", "`softmax`, bfloat16"):
         assert f"| {part} | 0 of 1 ✗ | 0 of 1 ✗ |" in h100
     size = "softmax, 1024x65536, bfloat16"
@@ -81,6 +86,9 @@ def test_a_missed_goal_is_marked_and_its_worst_cases_name_the_fastest_kernel(row
     assert "| all | 1 of 1 | 1 of 1 |" in h200
     assert f"| at most 1 % behind | {size}" not in h200
     h100, h200 = results.BLOCKS["rivals"](rows).split("H200:")
+    often = f"the rival that beats `{OURS}` most often is `peer_liger`, by more than 1 % at 1 of 1"
+    assert h100.startswith(f"H100: {often} size.")
+    assert h200.startswith(f" `{OURS}` is more than 1 % slower than a rival nowhere.")
     assert "| `peer_liger` | 1 | 0 | 0 | 1 | 0.909 | 0.909 |" in h100
     assert "| `peer_liger` | 1 | 1 | 0 | 0 | 1.25 | 1.25 |" in h200
 
@@ -96,21 +104,31 @@ def test_losses_beyond_the_most_that_are_named_are_counted(monkeypatch):
 def test_every_variant_of_the_sweep_is_among_the_peers():
     """A list of names by hand would leave out a new one without a word."""
     speeds = {"torch_softmax": 1.0, "mine": 1.3} | PEERS
-    assert results.BLOCKS["peers"](recorded(speeds, "peers", "h100")).startswith(
-        f"H100:\n\n| M x N | dtype | `{OURS}` | `peer_liger` | `mine` |"
-    )
+    text = results.BLOCKS["peers"](recorded(speeds, "peers", "h100"))
+    assert text.startswith(f"H100: of 1 point, `{OURS}` is the fastest at 1.\n\n")
+    assert f"| M x N | dtype | `{OURS}` | `peer_liger` | `mine` |" in text
 
 
-def test_a_claim_has_a_verdict_on_its_table_and_one_on_its_words():
+def test_a_time_that_does_not_rank_has_its_reason_beside_it():
+    doubtful = recorded({"peer_tileops": 1.6}, "peers", "h100", flags="overlaps_calls edge_cases")
+    text = results.peers(pd.concat([recorded(PEERS, "peers", "h100"), doubtful]))
+    assert "| 1.60‡ (calls overlap) |" in text
+    assert "¶" not in text
+
+
+def test_a_claim_has_one_verdict_and_a_ratio_is_shown_as_its_effect():
     columns = {"n": 256, "M": 4096, "dtype": "float32", "distribution": "normal"}
     speeds = {"h100": 0.8, "h200": 1.25}
     parts = [recorded({"triton_row": v}, "fused_softmax", g, **columns) for g, v in speeds.items()]
     both = results.BLOCKS["claims"](pd.concat(parts)).split("H200:")
     h100, h200 = (line for text in both for line in text.splitlines() if "S2-b" in line)
-    assert h100.startswith("| S2-b: “torch is ahead at the smallest sizes”; speed of torch_softmax")
+    assert both[0].startswith("H100: verdicts on 14 claimed numbers: 1 partly, 13 no data.")
+    assert h100.startswith(
+        "| S2-b: “torch is ahead at the smallest sizes” | speed of torch_softmax"
+    )
     why = "[same direction, different size](explanation/why_kernels_differ.md#small-matrices) |"
-    assert h100.endswith(f"| 1.08 | 1.25 | partly | reproduced | {why}")
-    assert "| 0.800 | not reproduced | not reproduced | [the other direction]" in h200
+    assert h100.endswith(f"| +8.33 % | +25 % | partly: {why}")
+    assert "| -20 % | not reproduced: [the other direction]" in h200
     last = results.summary(pd.concat(parts)).splitlines()[-1]
     assert "| 1 partly, 13 no data | 1 not reproduced, 13 no data |" in last
 
