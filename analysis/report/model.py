@@ -57,7 +57,7 @@ def build(
         "title": f"Which {ops[0] if len(ops) == 1 else 'kernel'} is fastest for your shape?",
         "gpus": [gpu_line(*key, part) for key, part in ranks.groupby(["origin", "gpu"])],
         "notes": notes(run_ranks, gpu_ranks),
-        "cautions": [*trust.biased(run_rows), *legend(answered_ranks["flags"])],
+        "cautions": legend(answered_ranks["flags"]),
         "answers": answers(answered_ranks, sizes),
         "reading": READING,
         "grids": grid.grids(sizes[sizes["gpu"] != CPU]),

@@ -50,15 +50,6 @@ def controls(rows: pd.DataFrame, unranked: Collection[str]) -> list[Control]:
     ]
 
 
-def biased(rows: pd.DataFrame) -> list[str]:
-    """Return a warning for each operation whose A/A intervals exclude 1 too often."""
-    return [
-        f"On {gpu}, torch against itself looks different in {percent(share)} of the runs of {op} "
-        "(5 % is chance), so its intervals were widened to compensate"
-        for (gpu, op), share in spread.biased_operations(rows).items()
-    ]
-
-
 def _a_a(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     aa = spread.aa_controls(rows)
     if aa.empty:

@@ -16,9 +16,6 @@ SHORT_US = 10  # shorter calls are a separate class, because launches vary by a 
 # A/A controls of an operation, and of its short or its long calls. Of 20, the 95 % quantile is
 # almost the largest, which widens too much rather than too little.
 MIN_ROWS, MIN_CLASS_ROWS = 20, 60
-# The report names an operation as biased if more than this share of its A/A intervals lacks 1, and
-# if a fair control would have as many with at most the probability MAX_CHANCE.
-MAX_EXCLUDING, MAX_CHANCE = 0.08, 0.01
 BOARD = ["origin", "sweep", "gpu", "gpu_uuid"]
 # The grid of a (relative), b (µs) and d in `process_spread`. a and b reach from below the smallest
 # spread of a recorded board, 0.02 %, to above the largest.
@@ -59,22 +56,6 @@ def widening(rows: pd.DataFrame, controls: pd.DataFrame) -> pd.Series:
                 inside = (rows[by] == list(key)).all(axis=1)
                 k[inside] = max(1.0, part["z"].abs().quantile(1 - ALPHA) / Z)
     return k
-
-
-def biased_operations(rows: pd.DataFrame) -> pd.Series:
-    """Return by (gpu, op) the share of A/A intervals without 1, where it is more than chance."""
-    aa = aa_controls(rows).groupby(["gpu", "op"])["excludes"].agg(["mean", "sum", "size"])
-    chance = [binomial_tail(k, n, ALPHA) for k, n in zip(aa["sum"], aa["size"], strict=True)]
-    biased = (aa["mean"] > MAX_EXCLUDING) & (np.array(chance) <= MAX_CHANCE)
-    return aa["mean"][biased & (aa["size"] >= MIN_ROWS)]
-
-
-def binomial_tail(fewest: int, n: int, rate: float) -> float:
-    """Return the probability of `fewest` or more of `n` events of probability `rate`."""
-    k = np.arange(fewest, n + 1)
-    log_factorial = np.append(0, np.log(np.arange(1, n + 1)).cumsum())  # itself it would overflow
-    log_ways = log_factorial[n] - log_factorial[k] - log_factorial[n - k]
-    return float(np.exp(log_ways + k * math.log(rate) + (n - k) * math.log1p(-rate)).sum())
 
 
 def process_spread(rows: pd.DataFrame) -> pd.DataFrame:
