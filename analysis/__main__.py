@@ -12,7 +12,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from analysis import InputError, exit_codes, schema
+from analysis import InputError, exit_codes
 from analysis.compare import Limits
 from kernels.terminal import replace_missing_characters
 
@@ -50,26 +50,21 @@ def parser() -> ArgumentParser:
     output = _shared("--output", required=True, help="file to write")
     folder = _shared("--output-dir", required=True, help="folder to write to")
     recorded = _shared("--recorded", nargs="*", default=[], metavar="FILE", help=RECORDED)
-    unranked = _shared(
-        "--unranked-flags", nargs="*", default=schema.UNRANKED, metavar="FLAG", type=str,
-        choices=schema.FLAGS, help="flags that exclude a row from the ranking; without any, all "
-        f"rows rank (default: {' '.join(schema.UNRANKED)})",
-    )  # fmt: skip
 
     argument = add(_merge, output)
     argument("--sweep", required=True, help="name of the sweep, for the column `sweep`")
-    add(_collect, merged, recorded, unranked, output)
+    add(_collect, merged, recorded, output)
     add(_summary, rows, output)
     add(_claims, rows, published, output)
     argument = add(_figures, rows, published, folder)
     argument("--gpu", required=True, help="short name; `all`: the figures that no GPU owns")
-    argument = add(_report, rows, published, recorded, unranked, folder)
+    argument = add(_report, rows, published, recorded, folder)
     about = "the exact command that made the rows, quoted in the report"
     argument("--command", required=True, dest="repeat", metavar="COMMAND", help=about)
     about = "shapes with a name as JSON: a list of [name, op, dtype, M, N]"
     argument("--workloads", type=json.loads, default=[], metavar="JSON", help=about)
     argument("--claims", type=Path, required=True, help="file that `claims` wrote")
-    argument = add(_compare, unranked)
+    argument = add(_compare)
     argument("old", type=Path, metavar="OLD", help=f"{RUN}, to compare with")
     argument("new", type=Path, metavar="NEW", help=f"{RUN}, to judge")
     limit, limits = {"type": _percent, "metavar": "PERCENT"}, Limits()
@@ -120,7 +115,7 @@ def _collect(options: Namespace) -> str:
     """collect merged rows, and recorded rows of the other GPUs"""
     from analysis.merge import collect
 
-    count = collect(options.merged, options.recorded, options.output, options.unranked_flags)
+    count = collect(options.merged, options.recorded, options.output)
     return f"{count} rows to {options.output}"
 
 
@@ -159,7 +154,6 @@ def _report(options: Namespace) -> str:
         folder=options.output_dir,
         command=options.repeat,
         recorded=options.recorded,
-        unranked=options.unranked_flags,
         workloads=options.workloads,
     )
     return ", ".join(map(str, written))
@@ -179,7 +173,7 @@ kernel was not compared or a new one not timed, 2 for bad input"""
             "a difference within the margin counts as the same; give a smaller --margin as well"
         )
     limits = compare.Limits(options.margin, options.threshold, options.false_discoveries)
-    runs = (compare.load_run(path, options.unranked_flags) for path in (options.old, options.new))
+    runs = map(compare.load_run, (options.old, options.new))
     comparison = compare.compare(*runs, limits, options.allow)
     print(text := compare.to_markdown(comparison, limits, (options.old, options.new)), end="")
     if (folder := options.output_dir) and comparison.changes.empty:

@@ -3,7 +3,7 @@
 A table has a line for each process, or for each variant with the number of its `processes`.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
@@ -18,10 +18,10 @@ NEWEST = {"started_at": "max", "processes": "sum"}
 MOST_OF_SWEEP = {"processes": "sum", "of_sweep": "max"}
 
 
-def mark_ranked(rows: Iterable[Row], unranked: Collection[str] = schema.UNRANKED) -> pd.DataFrame:
+def mark_ranked(rows: Iterable[Row]) -> pd.DataFrame:
     """Return rows as a frame of text, with schema.RANKING_COLUMNS; they have SOURCE_COLUMNS.
 
-    A row ranks unless it has one of the flags `unranked`. Within a matrix, only the environment
+    A row with a flag of schema.UNRANKED does not rank. Within a matrix, only the environment
     with the most rows ranks (schema.ENVIRONMENT), because speed-ups over two versions of torch say
     nothing about each other. Within that, only the newest code of each variant ranks.
 
@@ -31,7 +31,7 @@ def mark_ranked(rows: Iterable[Row], unranked: Collection[str] = schema.UNRANKED
     """
     table = pd.DataFrame(list(rows), columns=[*schema.COLLECTED, *schema.COLUMNS], dtype="str")
     excluding = table["flags"].map(
-        lambda flags: " ".join(flag for flag in flags.split() if flag in unranked)
+        lambda flags: " ".join(flag for flag in flags.split() if flag in schema.UNRANKED)
     )
     ranked = (excluding == "").map({True: "true", False: "false"})
     table = table.assign(ranked=ranked, unranked_by=excluding, stale="false")

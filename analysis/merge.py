@@ -45,21 +45,14 @@ def _sorted(entries: Iterable[tuple[Row, Path]]) -> list[Row]:
     return [row for *_, row in sorted(keyed, key=lambda entry: entry[0])]
 
 
-def collect(
-    merged: Iterable[Path],
-    recorded: Iterable[Path],
-    output: Path,
-    unranked: Collection[str] = schema.UNRANKED,
-) -> int:
+def collect(merged: Iterable[Path], recorded: Iterable[Path], output: Path) -> int:
     """Write `collected_rows` to results/measurements.csv; return their number."""
-    collected = collected_rows(merged, recorded, unranked)
+    collected = collected_rows(merged, recorded)
     row_files.write(output, row_files.csv_text((*schema.COLLECTED, *schema.COLUMNS), collected))
     return len(collected)
 
 
-def collected_rows(
-    merged: Iterable[Path], recorded: Iterable[Path], unranked: Collection[str] = schema.UNRANKED
-) -> list[Row]:
+def collected_rows(merged: Iterable[Path], recorded: Iterable[Path]) -> list[Row]:
     """Return the rows of `merged` and `recorded` files, with the columns of measurements.csv.
 
     `eligibility.mark_ranked` decides which rows rank. `stale` is true for a recorded row of other
@@ -78,7 +71,7 @@ def collected_rows(
             if not path.exists():
                 raise
             print(f"warning: left out: {error}", file=sys.stderr)
-    lines = mark_ranked((row for row, _ in entries), unranked).to_dict("records")
+    lines = mark_ranked(row for row, _ in entries).to_dict("records")
     for row in lines:
         row["stale"] = str(row["origin"] == "recorded" and bool(changed_hashes(row))).lower()
     return _sorted(zip(lines, (path for _, path in entries), strict=True))

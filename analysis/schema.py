@@ -44,7 +44,7 @@ OTHER_BOARD, OTHER_ENVIRONMENT, OTHER_CODE = "other_board", "other_environment",
 
 
 class Flag(NamedTuple):
-    """Say what a flag means, whether rows with it rank by default, and the mark of their numbers.
+    """Say what a flag means, whether rows with it rank, and the mark of their numbers.
 
     MARKS explains the marks. A flag without one says nothing against the numbers.
     """
@@ -54,8 +54,8 @@ class Flag(NamedTuple):
     mark: str
 
 
-# The fate of every flag of measure/row.csv. Those that do not rank are config.yaml's
-# `unranked_flags`: their times are not what the times of other rows are.
+# The fate of every flag of measure/row.csv. The times of rows that do not rank are not what the
+# times of other rows are.
 FLAGS = {
     "aa_biased": Flag("torch against itself was off by more than 1 %", False, "¶"),
     "clock_drift": Flag("the clock moved by more than 3 %", True, "†"),

@@ -11,7 +11,7 @@ from snakemake.exceptions import WorkflowError
 import kernels
 import operations
 from measure.point import MIN_BLOCKS, nearest
-from measure.row import MAX_ELEMENTS, SCHEMA
+from measure.row import MAX_ELEMENTS
 
 TYPES = {
     "object": "must be a table, as {key: value}",
@@ -48,7 +48,6 @@ def _validator():
     strict = Draft202012Validator.TYPE_CHECKER.redefine_many(kinds)
     schema = yaml.safe_load(SCHEMA_FILE.read_text(encoding="utf-8"))
     schema["properties"]["blocks"]["minimum"] = MIN_BLOCKS
-    schema["properties"]["unranked_flags"]["items"]["enum"] = list(SCHEMA["flags"].allowed)
     schema["$defs"]["size"]["maximum"] = MAX_ELEMENTS
     schema["$defs"]["dtypes"]["items"]["enum"] = list(kernels.DTYPES)
     return validators.extend(Draft202012Validator, type_checker=strict)(schema)

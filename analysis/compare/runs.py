@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -18,7 +18,7 @@ EXPECTED = "a folder of row files (results/rows), or one table of rows (results/
 EXPECTED += "data/recorded/h200/frontier.csv)"
 
 
-def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.DataFrame:
+def load_run(path: Path) -> pd.DataFrame:
     """Return the rows of a folder of row files, of measurements.csv, or of a recorded table.
 
     Of measurements.csv only the measured rows count, because two runs share the recorded ones.
@@ -48,7 +48,7 @@ def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.Data
     row_files.refuse_duplicates(zip(keyed, (file for _, file in entries), strict=True))
     # Both runs get one name of the sweep: together their controls give the spread of a board.
     run = [row | dict.fromkeys(schema.SOURCE_COLUMNS, "") for row in _newest_rows(entries)]
-    table = mark_ranked(run, unranked)
+    table = mark_ranked(run)
     return from_rows(rank_newest_code(table, ["gpu", "op", "variant"], ["kernel_sha256"]))
 
 

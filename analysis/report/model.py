@@ -1,7 +1,7 @@
 """The content of the report: plain text and tables, which both templates show."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from statistics import geometric_mean
 
 import pandas as pd
@@ -29,15 +29,13 @@ def build(
     measurements: pd.DataFrame,
     claims: pd.DataFrame,
     published: Published,
-    unranked: Collection[str],
     named: Sequence[Sequence] = (),
 ) -> dict[str, object]:
     """Return the values of both templates; `ranks` and `sizes` are the frames behind them.
 
     Answers and claims are about the GPUs that this run measured, or else about the recorded ones;
     on a CPU results are only checked. Trust and environment are about what the run measured, or
-    else about all. `unranked`: the flags that excluded rows from the ranking when they were
-    collected. `named`: the shapes with a name.
+    else about all. `named`: the shapes with a name.
     """
     ranks = ranking.rank_variants(measurements)
     is_measured = ranks["origin"] == "measured"
@@ -67,7 +65,7 @@ def build(
         "articles": articles,
         "unjudged": unjudged,
         "sources": [f"{s.id}: {s.cite()}" for s in published.sources.values()],
-        "trust": trust.controls(run_rows, unranked),
+        "trust": trust.controls(run_rows),
         "environment": environment(run_rows),
         "rows": measurements,
         "ranks": ranks,

@@ -1,6 +1,5 @@
 """How far to trust the rows: A/A, spread between processes, cold calls, flags, faults, accuracy."""
 
-from collections.abc import Collection
 from typing import NamedTuple
 
 import pandas as pd
@@ -32,13 +31,13 @@ class Control(NamedTuple):
     file: str
 
 
-def controls(rows: pd.DataFrame, unranked: Collection[str]) -> list[Control]:
-    """Return how far to trust some measurements; `unranked`: the flags that exclude a row."""
+def controls(rows: pd.DataFrame) -> list[Control]:
+    """Return how far to trust some measurements."""
     results = {
         ("Torch against itself", "aa.csv"): _a_a(rows),
         ("From process to process", "processes.csv"): _between(rows),
         ("Cold cache", "cold.csv"): _cold(once(rows[rows["found_in_l2"].notna()])),
-        ("Flags", "flags.csv"): _flags(rows, unranked),
+        ("Flags", "flags.csv"): _flags(rows),
         ("Failures", "not_ok.csv"): _failures(rows),
         ("Accuracy", "accuracy.csv"): _accuracy(rows.dropna(subset=ERRORS, how="all")),
         ("Older code", "stale.csv"): _stale(rows[rows["stale"] == "true"]),
@@ -92,17 +91,16 @@ def _cold(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     return text * bool(len(rows)), table.reset_index()
 
 
-def _flags(rows: pd.DataFrame, unranked: Collection[str]) -> tuple[str, pd.DataFrame]:
+def _flags(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     flagged = rows.assign(flag=rows["flags"].str.split()).explode("flag").dropna(subset="flag")
     counts = flagged["flag"].value_counts()
     by_rows = {reason: int((rows["unranked_by"] == reason).sum()) for reason in EXCLUDED}
     excluded = int((rows["unranked_by"] != "").sum()) - sum(by_rows.values())
     words = {flag: f"{n} ({schema.FLAGS[flag].meaning})" for flag, n in counts.items()}
-    excluding = [words.pop(flag) for flag in unranked if flag in words]
+    excluding = [words.pop(flag) for flag in schema.UNRANKED if flag in words]
     text = f"Rows that deserve a second look: {', '.join(words.values()) or 'none'}."
-    if unranked:
-        text += f" {md.counted(excluded, 'row')} left out of the ranking"
-        text += f": {', '.join(excluding)}." if excluding else "."
+    text += f" {md.counted(excluded, 'row')} left out of the ranking"
+    text += f": {', '.join(excluding)}." if excluding else "."
     for reason, count in by_rows.items():
         text += f" {md.counted(count, 'row')}: {EXCLUDED[reason]}." if count else ""
     table = flagged.groupby(["flag", "gpu", "op", "dtype"]).size().rename("rows").reset_index()

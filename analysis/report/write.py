@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import jinja2
@@ -15,7 +15,6 @@ from analysis.recorded import read_command
 from analysis.report import model
 from analysis.report.claim_lines import document
 from analysis.report.page.payload import payload
-from analysis.schema import UNRANKED
 from measure import ROOT
 
 HERE = Path(__file__).resolve().parent
@@ -38,7 +37,6 @@ def write(
     folder: Path,
     command: str,
     recorded: Iterable[Path] = (),
-    unranked: Collection[str] = UNRANKED,
     workloads: Iterable[Iterable] = (),
 ) -> list[Path]:
     """Write both reports to `folder`, and report/*.csv; equal inputs give equal bytes.
@@ -48,7 +46,7 @@ def write(
     The others are those of `model.build`.
     """
     recorded = list(recorded)
-    content = model.build(measurements, claims, published, unranked, list(workloads))
+    content = model.build(measurements, claims, published, list(workloads))
     kept = set(zip(measurements["gpu"], measurements["sweep"], strict=True))
     content["cautions"] += merge.left_out([path.with_suffix(".csv") for path in recorded], kept)
     tables = {control.file: control.table for control in content["trust"]}

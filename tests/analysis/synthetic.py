@@ -97,10 +97,10 @@ def oneflow_rows(fast=2.0, half=0.002, sizes=ONEFLOW_SIZES) -> list[dict[str, st
     return [row for shape in shapes for row in with_speedups(speeds, half=half, **shape)]
 
 
-def frame_of(rows, sweep="online_softmax", origin="measured", unranked=schema.UNRANKED):
+def frame_of(rows, sweep="online_softmax", origin="measured"):
     """A typed frame of collected rows."""
     leading = {"sweep": sweep, "origin": origin}
-    return frame.from_rows(mark_ranked((leading | row for row in rows), unranked))
+    return frame.from_rows(mark_ranked(leading | row for row in rows))
 
 
 def ranked(rows, **options):

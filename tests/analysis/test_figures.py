@@ -277,7 +277,7 @@ def test_what_does_not_rank_is_not_drawn_and_flags_are_counted(chosen):
         for name in few
         for n in (1, 2, 3)
     ]
-    selection = chosen(rows, unranked=["faster_than_roofline"])
+    selection = chosen(rows)
     figure = lines.draw_over_n(selection, TIME)
     assert names(figure.axes[0]) == {"torch_softmax", "triton_tiled", "triton_row", "copy"}
     expected = ("3 not ranked (faster than roofline)", "· 3 throttled")

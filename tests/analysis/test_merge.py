@@ -85,7 +85,7 @@ def test_recorded_rows_of_other_code_are_marked_kept_and_reported(tmp_path):
     collect([], [table], out)
     collected = frame.load(out)
     assert collected.set_index("N")["stale"].to_dict() == {8: "false", 9: "true", 10: "true"}
-    stale = trust.controls(collected, schema.UNRANKED)[-1]
+    stale = trust.controls(collected)[-1]
     assert stale.text.startswith("2 rows predate the current code")
     flags = ranking.rank_variants(collected).set_index("N")["flags"]
     assert {n: frame.mark(flag) for n, flag in flags.items()} == {8: "", 9: "◊", 10: "◊"}

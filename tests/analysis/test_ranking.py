@@ -1,11 +1,9 @@
-"""Which rows rank is the configuration's choice; a best set stands in place of a winner."""
+"""Which rows rank depends on their flags; a best set stands in place of a winner."""
 
 import pandas as pd
 import pytest
-import yaml
 
 from analysis import frame, ranking, schema, stats
-from measure import ROOT
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of, ranked, with_speedups
 from tests.workflow.runner import read_csv
@@ -16,7 +14,6 @@ FLAGS = {
     "triton_online": "launch_bound throttled",
     "triton_fused": "not_cold faster_than_roofline",
 }
-EVERY = set(FLAGS)
 
 
 @pytest.fixture
@@ -26,23 +23,10 @@ def some():
     return [synthetic.with_speedup(v, variant=name, flags=FLAGS[name]) for name, v in speeds]
 
 
-@pytest.mark.parametrize(
-    ("unranked", "expected"),
-    [
-        (schema.UNRANKED, EVERY - {"triton_fused"}),
-        (["throttled", "faster_than_roofline"], {"torch_softmax", "triton_row"}),
-        ([], EVERY),
-    ],
-)
-def test_rows_say_whether_they_rank(some, unranked, expected):
-    marked = frame_of(some, unranked=unranked)
+def test_rows_say_whether_they_rank(some):
+    marked, expected = frame_of(some), set(FLAGS) - {"triton_fused"}
     assert set(marked["variant"][marked["ranked"] == "true"]) == expected
     assert set(ranking.summarise(marked).dropna(subset="rank")["variant"]) == expected
-
-
-def test_the_default_is_that_of_the_configuration():
-    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-    assert config["unranked_flags"] == list(schema.UNRANKED)
 
 
 SIZES = [2**i for i in range(13, 18)]

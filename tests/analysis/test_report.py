@@ -10,7 +10,6 @@ from analysis.claims.reproduction import OPEN, REPRODUCED
 from analysis.markdown import number, with_interval
 from analysis.report import trust, write
 from analysis.report.claim_lines import document
-from analysis.schema import UNRANKED
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of, oneflow_rows, with_speedups
 from tests.workflow.runner import read_csv
@@ -182,7 +181,7 @@ def test_a_row_that_is_wrong_on_special_values_ranks_with_a_mark(written):
 def test_faults_that_differ_in_numbers_have_one_line():
     faults = {64: "N = 64: a row needs 256 bytes", 128: "N = 128: a row needs 512 bytes"}
     rows = [synthetic.row(N=n, status="unsupported", message=text) for n, text in faults.items()]
-    on_trust = {line.title: line for line in trust.controls(frame_of(rows), UNRANKED)}
+    on_trust = {line.title: line for line in trust.controls(frame_of(rows))}
     (line,) = on_trust["Failures"].table.to_numpy().tolist()
     assert line == ["unsupported", 2, "triton_online", "64 … 128", "a row needs 256 bytes"]
 

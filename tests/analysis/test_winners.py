@@ -6,7 +6,6 @@ import pytest
 from analysis import claims, ranking
 from analysis.claims.reproduction import NO_DATA
 from analysis.report import trust
-from analysis.schema import UNRANKED
 from analysis.stats import spread
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of, ranked, with_speedups
@@ -75,7 +74,7 @@ def test_the_environment_of_most_rows_ranks_and_trust_counts_the_others():
     rows += with_speedups({"d": 9.0}, flags="faster_than_roofline", **speeds[-1][1])
     frame = frame_of(rows)
     assert frame.loc[frame["ranked"] == "true", "variant"].tolist() == ["a", "c"]
-    (flags,) = (line for line in trust.controls(frame, UNRANKED) if line.title == "Flags")
+    (flags,) = (line for line in trust.controls(frame) if line.title == "Flags")
     assert "1 row left out of the ranking: 1 (more than 2 % faster than its roofline" in flags.text
     assert "1 row: left out of the ranking, because the GPU model" in flags.text
 

@@ -77,7 +77,6 @@ RANDOM = {"random": 9, "M": RANGE, "N": RANGE, "elements": RANGE}
         ({"shapes": [{"M": "4", "N": 8}]}, "shapes[0].M = '4': must be a whole number, a list"),
         ({"blocks": 5}, "blocks = 5: must be at least 6"),
         ({"timeout_s": 0}, "timeout_s = 0: must be above 0"),
-        ({"unranked_flags": ["not_cold", "hot"]}, "unranked_flags[1]: unknown value 'hot'"),
         ({"timeout_s": "long"}, "timeout_s = 'long': must be a finite number"),
         ({"kernel_files": ["x.py"]}, "kernel_files[0]: kernel 'x.py': no such file; name a .py"),
         ({"sweep": "my sweep; rm -rf /"}, "only lower-case letters, digits and underscores"),

@@ -130,17 +130,6 @@ def test_a_deleted_product_is_made_again_without_measuring(runner):
         (runner.folder / "deleted").rename(runner.folder / name)
 
 
-def test_other_flags_that_keep_from_ranking_measure_nothing_again(runner):
-    configure(runner.folder, unranked_flags=["launch_bound"])
-    assert {"collect", "gpu_figures", "report"} <= runner.jobs().keys() - {"point", "merge"}
-    runner("--until", "collect")
-    rows = read_csv(runner.folder / "results/measurements.csv")
-    flagged = [row for row in rows if "launch_bound" in row["flags"]]
-    assert flagged
-    assert {row["ranked"] for row in flagged} == {"false"}
-    assert {row["stale"] for row in rows if row["origin"] == "measured"} == {"false"}
-
-
 def test_a_bad_config_is_refused_before_anything_runs(project):
     for change, words in (
         # while the config is read; test_validate.py has every other fault of it

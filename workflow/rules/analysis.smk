@@ -62,13 +62,11 @@ rule collect:
     params:
         code=analysis_code("merge"),
         current=current_code,  # decides which recorded rows are stale
-        unranked=config["unranked_flags"],
     message:
         "Collecting measured and recorded rows"
     shell:
         f"{SETUP} python3"
         " -m analysis collect --recorded {input.recorded:q}"
-        " --unranked-flags {params.unranked:q}"
         " --output {output:q} {input.merged:q} > {log:q} 2>&1"
 
 
@@ -159,7 +157,6 @@ rule report:
         "../envs/analysis.yml"
     params:
         code=analysis_code("frame", "published", "claims/__init__", "report/write"),
-        unranked=config["unranked_flags"],
         prose=tables.shown_prose(),
         # a function, because braces in a string are wildcards
         command=lambda wildcards: REPRODUCE_COMMAND,
@@ -172,5 +169,5 @@ rule report:
         " -m analysis report --measurements {input.measurements:q}"
         " --claims {input.claims:q} --published {input.published[0]:q}"
         " --command {params.command:q} --recorded {input.recorded:q}"
-        " --unranked-flags {params.unranked:q} --workloads {params.workloads:q}"
+        " --workloads {params.workloads:q}"
         " --output-dir {params.folder} > {log:q} 2>&1"
