@@ -4,7 +4,6 @@ A command imports what it needs when it runs, so that ranking does not wait for 
 """
 
 import argparse
-import functools
 import json
 import sys
 import time
@@ -75,7 +74,6 @@ def parser() -> ArgumentParser:
     ):  # argparse formats the %%
         argument(name, **limit, default=default, help=f"{about} (default: {100 * default:g} %%)")
     argument("--allow", action="store_true", help="compare although the conditions differ")
-    argument("--output-dir", type=Path, help="folder for a figure and the Markdown")
     argument = add(_check_recorded)
     argument("folders", type=Path, nargs="+", help="data/recorded/{gpu}")
     return root
@@ -162,9 +160,7 @@ def _report(options: Namespace) -> str:
 def _compare(options: Namespace) -> str:
     """compare two runs; exit with 3 when a point became slower, 4 when one broke, a changed \
 kernel was not compared or a new one not timed, 2 for bad input"""
-    from analysis import compare, row_files
-    from analysis.figures import heatmap
-    from analysis.figures.write import draw
+    from analysis import compare
 
     if options.threshold < options.margin:
         raise InputError(
@@ -175,12 +171,7 @@ kernel was not compared or a new one not timed, 2 for bad input"""
     limits = compare.Limits(options.margin, options.threshold, options.false_discoveries)
     runs = map(compare.load_run, (options.old, options.new))
     comparison = compare.compare(*runs, limits, options.allow)
-    print(text := compare.to_markdown(comparison, limits, (options.old, options.new)), end="")
-    if (folder := options.output_dir) and comparison.changes.empty:
-        row_files.write(folder / "compare.md", text)
-    elif folder:
-        row_files.write(folder / "compare.md", f"{text}\n![Every point](compare.png)\n")
-        draw({"compare": functools.partial(heatmap.draw_changes, comparison.changes)}, folder)
+    print(compare.to_markdown(comparison, limits, (options.old, options.new)), end="")
     options.code, _ = compare.verdict(comparison)
     return compare.counts(comparison.changes)
 

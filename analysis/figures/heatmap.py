@@ -1,4 +1,4 @@
-"""Heat maps: the speed over torch, who wins where, changes between two runs."""
+"""Heat maps: the speed over torch, and who wins where."""
 
 import itertools
 
@@ -10,7 +10,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from analysis import compare, grid, palette, ranking
+from analysis import grid, palette, ranking
 from analysis.figures import findings, style
 from analysis.figures.panels import Selection, rule_of_m
 from analysis.frame import is_baseline, is_ranked, mark
@@ -23,11 +23,10 @@ WRITTEN = 16  # columns, at most, whose cells have room for a number
 FEW_CELLS = 2000  # more would make an SVG of megabytes: they are stored as pixels
 LABELS = 24  # names of columns, at most
 FEWEST = 3  # kernels of a size whose best is bold
-WIDE, NARROW = 4.0, 1.5  # ratios at the ends of the colours
+WIDE = 4.0  # ratio at the end of the colours, unless most are larger
 # Statuses that do not fit into a cell.
 WORDS = {"unsupported": "unsup.", "unavailable": "unavail.", "interpreted": "interp."}
 WORDS |= {"incorrect": "wrong", "out_of_memory": "memory", "compile_error": "compile"}
-SIGNS = {compare.SLOWER: "▼", compare.FASTER: "▲", compare.UNCLEAR: "?"}
 # Cells without a winner look as on the page: grey, and hatched where only torch was timed.
 TIE, ALONE = "tie", "no rival besides torch"
 TIED, HATCHED = "#d9d9d9", {"facecolor": "white", "edgecolor": "#b0b0b0", "hatch": "/////"}
@@ -48,7 +47,7 @@ def draw_speedup(selection: Selection) -> Figure:
     signs = table["flags"].str.replace("stale", "").map(mark)
     table["text"] = table["value"].map(_number) + signs
     table["text"] = table["text"].where(ranked, why.replace(WORDS))
-    table["line"] = _line_names(table, ["op", "distribution"])
+    table["line"] = _line_names(table)
     raced = table[ranked]  # bold needs three kernels: one of two is always the best
     raced = raced[raced.groupby(SWEEP_MATRIX)["variant"].transform("nunique") >= FEWEST]
     table["bold"] = ranking.is_near_best(raced).reindex(table.index, fill_value=False)
@@ -60,22 +59,6 @@ def draw_speedup(selection: Selection) -> Figure:
     # else most cells would have the last colour
     widest = 2.0 ** np.ceil(np.log2(values.max())) if values.median() > WIDE else WIDE
     return _draw(table, finding, about, style.facts(selection), widest)
-
-
-def draw_changes(changes: pd.DataFrame) -> Figure:
-    """Draw old time / new time of every point; `changes`: of compare.judge."""
-    table = changes.reset_index().rename(columns={"ratio": "value"})
-    signs = table["change"].map(SIGNS).fillna("")
-    table["text"] = (table["value"].map(_number) + signs).where(
-        table["value"].notna(), table["change"]
-    )
-    table["failed"] = table["value"].isna()
-    table["line"] = _line_names(table, ["gpu", "op", "dtype", "distribution"])
-    words = ", ".join(f"{sign} {name}" for name, sign in SIGNS.items())
-    about = f"Time before / time now: blue is faster than before; {words}"
-    title = f"NEW against OLD: {compare.counts(changes)}"
-    table = table.assign(bold=changes["failed"].array)
-    return _draw(table, title, about, "bold: fails the comparison", NARROW)
 
 
 def draw_grid(selection: Selection) -> Figure:
@@ -134,9 +117,9 @@ def _look(cell: grid.Cell) -> str:
     return {"tie": TIE, "alone": ALONE}.get(cell.shade, cell.kernel)
 
 
-def _line_names(table: pd.DataFrame, columns: list[str]) -> pd.Series:
-    """Return the names of lines: the variant, and what differs between the rows beside it."""
-    differing = [name for name in columns if table[name].nunique() > 1]
+def _line_names(table: pd.DataFrame) -> pd.Series:
+    """Return the names of lines: the variant, and its operation and distribution if of several."""
+    differing = [name for name in ("op", "distribution") if table[name].nunique() > 1]
     if not differing:
         return table["variant"]
     return table["variant"] + " (" + table[differing].agg(", ".join, axis=1) + ")"

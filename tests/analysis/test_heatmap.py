@@ -1,12 +1,10 @@
-"""Heat maps: of speeds over torch, of who wins where, of changes between two runs."""
+"""Heat maps: of speeds over torch, and of who wins where."""
 
 import math
 
 import numpy as np
-import pandas as pd
 from matplotlib.colors import to_hex
 
-from analysis import compare
 from analysis.figures import heatmap, style
 from analysis.figures.panels import CONTROL, select
 from tests.analysis import synthetic
@@ -102,16 +100,3 @@ def test_without_a_rival_no_grid_is_drawn(tables):
     rows = synthetic.with_speedups({"a": 0.5}, [256, 4096])
     figure = heatmap.draw_grid(select(ranked(rows), tables, "h200"))
     assert title(figure) == "Who wins where: no two kernels were timed at one size"
-
-
-def test_changes_of_a_comparison_are_cells_with_signs():
-    point = {"gpu": "h200", "op": "softmax", "dtype": "float32", "distribution": "normal"}
-    changes = pd.DataFrame({"variant": list("abc"), "ratio": [0.5, 1.02, math.nan]})
-    changes["change"] = [compare.SLOWER, compare.SAME, compare.BROKE]
-    changes["failed"] = [True, False, True]
-    changes = changes.assign(low=changes["ratio"] * 0.95, high=changes["ratio"] * 1.05)
-    changes = changes.assign(M=4, N=8, **point).set_index([*point, "M", "N", "variant"])
-    figure = heatmap.draw_changes(changes)
-    assert cells(figure.axes[0]) == ["0.50▼", "1.02", "broke"]
-    assert [text.get_fontweight() for text in figure.axes[0].texts][:2] == ["bold", "normal"]
-    assert "1 broke, 1 slower, 1 same of 3 points" in title(figure)
