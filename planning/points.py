@@ -28,6 +28,8 @@ LOG = f"results/logs/points/{PATH.removesuffix('.csv')}.log"
 VARIANT_KEYWORDS = {"all": kernels.default_variants, "rivals": kernels.rivals}
 N_ALIGNMENTS = ((2, 1), (2, 0), (8, 0))  # (divisor, remainder): odd, even, words of 16 bytes
 MAX_SIZES = 10**6  # a range has no more sizes, and an entry of shapes no more matrices
+# The largest matrix, and the longest row in Triton's interpreter, that a CPU runs.
+CPU_MAX_ELEMENTS, CPU_MAX_INTERPRETED_N = 2**22, 4096
 MAX_DRAWS = 10_000  # draws of one shape; sweeps/random.yaml needs 2 on average
 
 
@@ -159,26 +161,27 @@ def _sizes(extent) -> Sequence[int]:
     return [extent] if isinstance(extent, int) else extent
 
 
-def within_limits(expanded: Mapping[str, list[Point]], limits: dict) -> dict[str, list[Point]]:
-    """Return the points of each GPU, and those of a CPU within its limits, the config's `cpu`.
+def within_limits(expanded: Mapping[str, list[Point]]) -> dict[str, list[Point]]:
+    """Return the points of each GPU, and those that a CPU can run in reasonable time.
 
     A GPU without points is left out. Raises ConfigError if none remains.
     """
-    fitting = {gpu: [p for p in points if _fits(p, limits)] for gpu, points in expanded.items()}
+    fitting = {gpu: [p for p in points if _fits(p)] for gpu, points in expanded.items()}
     fitting = {gpu: points for gpu, points in fitting.items() if points}
     if expanded and not fitting:
         raise ConfigError(
-            "nothing to measure on cpu: every point is larger than the limits under 'cpu'; "
-            "raise them or choose smaller shapes"
+            f"nothing to measure on cpu: every point has more than {CPU_MAX_ELEMENTS} elements, or "
+            f"needs Triton's interpreter for more than {CPU_MAX_INTERPRETED_N} columns; choose "
+            "smaller shapes"
         )
     return fitting
 
 
-def _fits(point: Point, limits: dict) -> bool:
+def _fits(point: Point) -> bool:
     if not point.is_cpu:
         return True
-    short = not point.interpreted or limits["max_interpreted_N"] >= point.N
-    return short and limits["max_elements"] >= point.M * point.N
+    is_short = not point.interpreted or point.N <= CPU_MAX_INTERPRETED_N
+    return is_short and point.M * point.N <= CPU_MAX_ELEMENTS
 
 
 def announce(config: dict, gpu: str, expanded: Sized, points: Sized) -> str:
@@ -186,7 +189,7 @@ def announce(config: dict, gpu: str, expanded: Sized, points: Sized) -> str:
     replicates = config["replicates"]
     count, left = len(points) // replicates, (len(expanded) - len(points)) // replicates
     repeated = f", {replicates} replicates each" if replicates > 1 else ""
-    note = f" ({left} left out: too large for it, see 'cpu' in the config)" if left else ""
+    note = f" ({left} left out: too large for it)" if left else ""
     if names := _without_op(config):
         note += f" ({', '.join(names)} left out: no {' or '.join(ops(config))})"
     return f"sweep {config['sweep']} on {gpu}: {count} points{repeated}{note}"

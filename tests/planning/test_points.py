@@ -27,10 +27,10 @@ def expand(gpu="h200", **change):
 
 def test_on_a_cpu_large_matrices_and_long_interpreted_rows_are_left_out():
     every, on_gpu = expand("cpu"), expand()
-    kept = planned.within_limits({"cpu": every, "h200": on_gpu}, DEFAULT["cpu"])
+    kept = planned.within_limits({"cpu": every, "h200": on_gpu})
     points = kept["cpu"]
-    assert max(p.M * p.N for p in points) == DEFAULT["cpu"]["max_elements"]
-    assert max(p.N for p in points if p.interpreted) == DEFAULT["cpu"]["max_interpreted_N"]
+    assert max(p.M * p.N for p in points) == planned.CPU_MAX_ELEMENTS
+    assert max(p.N for p in points if p.interpreted) == planned.CPU_MAX_INTERPRETED_N
     left = len(every) - len(points)
     assert f"({left} left out" in planned.announce(DEFAULT, "cpu", every, points)
     assert kept["h200"] == on_gpu
@@ -104,22 +104,22 @@ def test_sizes_that_no_machine_can_plan_or_hold_are_refused(M, N, fault):
 
 def test_nothing_to_measure_is_an_error():
     for shape, words in (
-        ({"M": 2**20, "N": 2**20}, "nothing to measure on cpu"),
+        ({"M": 2**20, "N": 2**20}, "nothing to measure on cpu: every point has more than 4194304"),
         ({"M": 4, "N": {"from": 9, "to": 8, "step": 1}}, "'to' is smaller"),
     ):
         with pytest.raises(ConfigError, match=words):
-            planned.within_limits({"cpu": expand("cpu", shapes=[shape])}, DEFAULT["cpu"])
+            planned.within_limits({"cpu": expand("cpu", shapes=[shape])})
 
 
 def test_a_cpu_that_can_measure_nothing_costs_no_gpu_its_part():
     large = [{"M": 2**20, "N": 2**20}]
     expanded = {gpu: expand(gpu, shapes=large) for gpu in ("h200", "cpu")}
-    kept = planned.within_limits(expanded, DEFAULT["cpu"])
+    kept = planned.within_limits(expanded)
     assert kept == {"h200": expanded["h200"]}
     count = len(expanded["cpu"])
     line = planned.announce(DEFAULT, "cpu", expanded["cpu"], [])
     assert f"on cpu: 0 points ({count} left out: too large for it" in line
-    assert planned.within_limits({}, DEFAULT["cpu"]) == {}
+    assert planned.within_limits({}) == {}
 
 
 def test_another_operation_plans_the_variants_that_compute_it():

@@ -91,7 +91,7 @@ def test_another_workflow_uses_the_rules_as_a_module(project, tmp_path):
     (mine / "helper.py").write_text(
         "import os\nprint(os.environ.get('PYTHONSAFEPATH'))\n", encoding="utf-8"
     )
-    config = TINY | {"variants": ["torch_softmax"], "cpu": {"max_elements": 10**6}}
+    config = TINY | {"variants": ["torch_softmax"]}
     (mine / "mine.yaml").write_text(yaml.safe_dump({"bench": config}), encoding="utf-8")
     runner = Runner(mine)
     jobs = runner.jobs("mine", "bench_report", "--configfile", "mine.yaml")

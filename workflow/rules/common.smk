@@ -5,7 +5,6 @@ from pathlib import Path
 
 import yaml
 from snakemake.logging import logger
-from snakemake.utils import update_config
 
 import kernels
 import operations
@@ -34,13 +33,12 @@ ROOT = Path(os.path.relpath(PROJECT))
 # the defaults: a config.yaml where the sweep runs, and a workflow that uses this one as a module,
 # give only the keys that they change
 defaults = yaml.safe_load(Path(PROJECT, "config.yaml").read_text(encoding="utf-8"))
-update_config(defaults, config)
-config.update(defaults)
+config.update(defaults | config)
 single_shape.expand_words(config, GIVEN_KEYS)
 validate.validate_config(config)
 
 EXPANDED_POINTS = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
-POINTS = points.within_limits(EXPANDED_POINTS, config["cpu"])
+POINTS = points.within_limits(EXPANDED_POINTS)
 for gpu, expanded in EXPANDED_POINTS.items():
     logger.info(points.announce(config, gpu, expanded, POINTS.get(gpu, [])))
 POINT_BY_ROW = {points.row_path(p): p for chosen in POINTS.values() for p in chosen}
