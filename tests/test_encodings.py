@@ -29,15 +29,6 @@ def outcome(*words: str, **environment: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True)
 
 
-@pytest.mark.parametrize("encoding", ["gbk", "ascii"])
-def test_an_exit_code_says_what_happened_whatever_the_terminal_lacks(encoding, tmp_path):
-    rows = synthetic.with_speedups({"triton_row": 2}, (1024, 2048, 4096))
-    table = str(synthetic.write_csv(tmp_path / "table.csv", rows))
-    done = outcome("analysis", "compare", table, table, PYTHONIOENCODING=encoding)
-    assert done.returncode == 0, done.stderr
-    assert b"new ?s" in done.stdout or "new µs".encode(encoding, "replace") in done.stdout
-
-
 def test_a_point_is_measured_and_listed_in_ascii(tmp_path):
     """With a kernel that itself prints what the terminal lacks."""
     row, mine = tmp_path / "row.csv", tmp_path / "mine.py"
@@ -55,16 +46,6 @@ def test_a_report_is_written_in_ascii():
     options = ["-q", "-n", "0", "-p", "no:cacheprovider", "-k", "test_a_run_of_one_sweep"]
     done = outcome("pytest", "tests/analysis/test_report.py", *options, **ASCII)
     assert done.returncode == 0, done.stdout[-3000:]
-
-
-def test_a_plan_is_printed_in_ascii(tmp_path):
-    config = tmp_path / "mine.yaml"
-    config.write_text("gpus: [recorded]\nsweep: fünf\n", encoding="utf-8")
-    words = ["-n", "--directory", str(tmp_path), "--configfile", str(config)]
-    done = outcome("snakemake", *words, **ASCII)
-    assert done.returncode == 1
-    assert b"only lower-case letters" in done.stdout + done.stderr
-    assert b"Traceback" not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("read", [row_files.read_row_file, read_row_as_measured])

@@ -9,8 +9,6 @@ from analysis.report import trust
 from analysis.stats import spread
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of, ranked, with_speedups
-from tests.analysis.test_page import data_of
-from tests.browser import made
 
 
 def test_a_process_of_two_sweeps_counts_once():
@@ -169,7 +167,7 @@ def test_a_size_names_who_was_timed_and_who_was_not_and_why():
     assert not any(name in absent for name in ("frontier", "triton_row", "torch_softmax"))
 
 
-def test_the_summary_the_page_and_the_map_name_the_same_winner(tables, tmp_path):
+def test_the_summary_and_the_ranking_over_sweeps_name_the_same_winner():
     """One sweep on two boards: that with most rows has no rival of torch, and the other one has."""
     rows = with_speedups({"torch_jit": 0.4, "torch_naive": 0.3, TORCH: 1.0})
     rows += with_speedups({"a": 1.4, "b": 1.2}, gpu_uuid="GPU-2")
@@ -178,8 +176,7 @@ def test_the_summary_the_page_and_the_map_name_the_same_winner(tables, tmp_path)
     summary = ranking.summarise(frame)
     named = summary[summary["in_best_set"]]
     assert named[["N", "variant"]].to_numpy().tolist() == [[65536, "a"]]
-    sizes = data_of(made.page(frame, tmp_path))["sizes"]
-    best = [(line["N"], line["variant"]) for line in sizes if line["in_best_set"]]
-    assert best == [(65536, "a")]
-    first = {(line["N"], line["variant"]): line["no_winner"] for line in sizes if line["rank"] == 1}
+    sizes = ranking.over_sweeps(ranking.rank_variants(frame)).set_index(["N", "variant"])
+    assert sizes.index[sizes["in_best_set"]].tolist() == [(65536, "a")]
+    first = sizes.loc[sizes["rank"] == 1, "no_winner"].to_dict()
     assert first == {(65536, "a"): "", (512, "b"): ranking.NO_RIVAL}

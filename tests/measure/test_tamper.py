@@ -3,9 +3,7 @@
 import functools
 import gc
 import os
-import signal
 import sys
-import threading
 
 import pytest
 import torch
@@ -42,60 +40,26 @@ def hook(*_):
     return None
 
 
-CORES, PROFILER = os.sched_getaffinity(0), torch.autograd.profiler.profile()
-# Setting -> what changes it, and what restores it. A whole point notices one: test_cheats.py.
+CORES = os.sched_getaffinity(0)
+# Setting -> what changes it, and what restores it. One of each kind in tamper.SETTINGS: a hook of
+# the interpreter, the system's, a list, torch's. test_cheats.py has one in a whole point.
 SWITCHES = {
     "sys.getprofile": (
         functools.partial(sys.setprofile, hook),
         functools.partial(sys.setprofile, sys.getprofile()),
     ),
-    "sys.gettrace": (
-        functools.partial(sys.settrace, hook),
-        functools.partial(sys.settrace, sys.gettrace()),
-    ),
-    "torch.autograd.profiler": (
-        PROFILER.__enter__,
-        functools.partial(PROFILER.__exit__, None, None, None),
-    ),
     "os.sched_getaffinity": (
         functools.partial(os.sched_setaffinity, 0, {min(CORES)}),
         functools.partial(os.sched_setaffinity, 0, CORES),
     ),
-    "threading.getprofile": (
-        lambda: threading.setprofile(hook),
-        lambda: threading.setprofile(None),
-    ),
-    "threading.gettrace": (lambda: threading.settrace(hook), lambda: threading.settrace(None)),
-    "gc.get_threshold": (
-        functools.partial(gc.set_threshold, 1),
-        functools.partial(gc.set_threshold, *gc.get_threshold()),
-    ),
     "gc.callbacks": (lambda: gc.callbacks.append(hook), lambda: gc.callbacks.remove(hook)),
-    "sys.getswitchinterval": (
-        lambda: sys.setswitchinterval(1),
-        lambda: sys.setswitchinterval(0.005),
-    ),
-    "signal.getitimer": (
-        lambda: signal.setitimer(signal.ITIMER_REAL, 900, 900),
-        lambda: signal.setitimer(signal.ITIMER_REAL, 0),
-    ),
     "torch.is_autocast_enabled": (
         lambda: torch.set_autocast_enabled("cpu", True),
         lambda: torch.set_autocast_enabled("cpu", False),
     ),
-    "torch.is_anomaly_enabled": (
-        lambda: torch.autograd.set_detect_anomaly(True, check_nan=False),
-        lambda: torch.autograd.set_detect_anomaly(False),
-    ),
 }
-if sys.version_info >= (3, 12):
-    SWITCHES["the tools of sys.monitoring"] = (
-        lambda: sys.monitoring.use_tool_id(4, "mine"),
-        lambda: sys.monitoring.free_tool_id(4),
-    )
 
 
-@pytest.mark.filterwarnings("ignore:Anomaly Detection")
 @pytest.mark.parametrize("name", SWITCHES)
 def test_a_switch_of_the_process_is_named(name):
     replaced = tamper.watch(open_device("cpu"), operations.load("softmax"))
