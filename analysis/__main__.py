@@ -36,8 +36,8 @@ def parser() -> ArgumentParser:
     commands = root.add_subparsers(dest="command", required=True, metavar="command")
 
     def add(run: Callable[[Namespace], str | None], *shared: ArgumentParser) -> Callable:
-        name, about = run.__name__.strip("_").replace("_", "-"), run.__doc__
-        command = commands.add_parser(name, help=about, description=about, parents=shared)
+        name, text = run.__name__.strip("_").replace("_", "-"), run.__doc__
+        command = commands.add_parser(name, help=text, description=text, parents=shared)
         command.set_defaults(run=run, code=exit_codes.DONE)
         return command.add_argument
 
@@ -58,21 +58,21 @@ def parser() -> ArgumentParser:
     argument = add(_figures, rows, published, folder)
     argument("--gpu", required=True, help="short name; `all`: the figures that no GPU owns")
     argument = add(_report, rows, published, recorded, folder)
-    about = "the exact command that made the rows, quoted in the report"
-    argument("--command", required=True, dest="repeat", metavar="COMMAND", help=about)
-    about = "shapes with a name as JSON: a list of [name, op, dtype, M, N]"
-    argument("--workloads", type=json.loads, default=[], metavar="JSON", help=about)
+    text = "the exact command that made the rows, quoted in the report"
+    argument("--command", required=True, dest="repeat", metavar="COMMAND", help=text)
+    text = "shapes with a name as JSON: a list of [name, op, dtype, M, N]"
+    argument("--workloads", type=json.loads, default=[], metavar="JSON", help=text)
     argument("--claims", type=Path, required=True, help="file that `claims` wrote")
     argument = add(_compare)
     argument("old", type=Path, metavar="OLD", help=f"{RUN}, to compare with")
     argument("new", type=Path, metavar="NEW", help=f"{RUN}, to judge")
     limit, limits = {"type": _percent, "metavar": "PERCENT"}, Limits()
-    for name, default, about in (
+    for name, default, text in (
         ("--threshold", limits.threshold, "exit with 3 for a point slower by more"),
         ("--margin", limits.margin, "a smaller difference counts as the same"),
         ("--false-discoveries", limits.rate, "share of the changes that may be wrong"),
     ):  # argparse formats the %%
-        argument(name, **limit, default=default, help=f"{about} (default: {100 * default:g} %%)")
+        argument(name, **limit, default=default, help=f"{text} (default: {100 * default:g} %%)")
     argument("--allow", action="store_true", help="compare although the conditions differ")
     argument = add(_check_recorded)
     argument("folders", type=Path, nargs="+", help="data/recorded/{gpu}")

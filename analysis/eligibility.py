@@ -74,14 +74,14 @@ def exclude(table: pd.DataFrame, excluded: pd.Series, reason: str) -> pd.DataFra
 def _are_kept(
     table: pd.DataFrame, key: Sequence[str], columns: Sequence[str], order: Mapping[str, str]
 ) -> pd.Series:
-    """Return the mask of the lines whose `columns` are the last of their `key` by `order`.
+    """Mark the rows that share the winning values of `columns` in their `key`.
 
-    Lines that do not rank have no say.
+    The largest by `order` wins. Rows that do not rank have no say.
     """
     values = table.groupby([*columns], dropna=False).ngroup()
     lines = table.assign(values=values, processes=table.get("processes", 1))
     lines = lines[is_ranked(table, any_board=True)]
     sums = lines.groupby([*key, "values"]).agg(order).reset_index().sort_values([*order])
-    kept = sums.drop_duplicates(key, keep="last")[[*key, "values"]]
-    kept = table[[*key]].merge(kept, how="left", on=[*key])
-    return values == kept["values"].set_axis(table.index)
+    winners = sums.drop_duplicates(key, keep="last")[[*key, "values"]]
+    winners = table[[*key]].merge(winners, how="left", on=[*key])
+    return values == winners["values"].set_axis(table.index)

@@ -81,7 +81,7 @@ def outcomes(frame: pd.DataFrame) -> pd.Series:
     return frame["status"].where(frame["unranked_by"] == "", words)
 
 
-def of_limit(rows: pd.DataFrame) -> pd.Series:
+def roofline_share(rows: pd.DataFrame) -> pd.Series:
     """Return the share of the nearest roofline: of few long rows, that of blocks which meet."""
     return rows["of_meet"].fillna(rows["of_copy"])
 
@@ -105,7 +105,7 @@ def distinct(values: pd.Series) -> list[str]:
 def days(rows: pd.DataFrame) -> str:
     """Return the first and the last day of rows: `2026-11-22 to 2026-11-23`, or the only one."""
     dates = distinct(rows["started_at"].str[:10])
-    return span(dates, to=" to ") if dates else ""
+    return span(dates, separator=" to ") if dates else ""
 
 
 def different_words(texts: pd.Series) -> str:

@@ -45,7 +45,7 @@ def grids(sizes: pd.DataFrame) -> dict[tuple[str, str, str], pd.DataFrame]:
     tables = {}
     for key, part in sizes.groupby(["gpu", "op", "dtype"], sort=False):
         starts = [part[name].map(_power_of_four) for name in ("M", "N")]
-        cells = pd.Series({start: _cell(own) for start, own in part.groupby(starts)})
+        cells = pd.Series({start: _cell(lines) for start, lines in part.groupby(starts)})
         tables[key] = cells.unstack(fill_value="")
     return tables
 
@@ -69,10 +69,10 @@ def _cell(sizes: pd.DataFrame) -> Cell:
     counts = shown.groupby(["M", "N"]).size()
     m, n = counts.index[counts.argmax()]
     example, count = f"{m}x{n}", len(counts)
-    where = example if count == 1 else f"{count} sizes such as {example}"
+    sizes_text = example if count == 1 else f"{count} sizes such as {example}"
     if raced.empty:
         reason = sizes.loc[sizes["rank"] == 1, "no_winner"].iloc[0]
-        return Cell("", "", "alone", example, f"{where}: {reason}")
+        return Cell("", "", "alone", example, f"{sizes_text}: {reason}")
     kernel = ranking.wins(raced[raced["in_best_set"]]).index[0]
     leads = ranking.leads(raced, kernel)
     lead = geometric_mean(leads["lead"])
@@ -80,7 +80,7 @@ def _cell(sizes: pd.DataFrame) -> Cell:
     shade = "tie" if tied else f"lead{sum(lead >= level for level in LEVELS)}"
     text = f"{lead:.2f}" if lead < 10 else f"{lead:.0f}"
     rivals = ", ".join(leads["rival"].unique())
-    summary = f"{where}: {kernel} is {text} times as fast as the next ({rivals})"
+    summary = f"{sizes_text}: {kernel} is {text} times as fast as the next ({rivals})"
     if tied:
-        text, summary = "tie", f"{where}: {kernel} ties with {rivals}"
+        text, summary = "tie", f"{sizes_text}: {kernel} ties with {rivals}"
     return Cell(kernel, text, shade, example, summary)

@@ -10,13 +10,13 @@ LONG_TABLE = 60  # lines; a longer table with a name is folded
 NAMED = 3  # kernels of a list
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[object]], what: str = "") -> str:
-    """Return a Markdown table; beyond LONG_TABLE rows, folded under the summary `what`."""
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "") -> str:
+    """Return a Markdown table; beyond LONG_TABLE rows, folded under `title`."""
     lines = [columns, ["---"] * len(columns), *rows]
     text = "\n".join("| " + " | ".join(_cell(value) for value in line) + " |" for line in lines)
-    if not what or len(rows) <= LONG_TABLE:
+    if not title or len(rows) <= LONG_TABLE:
         return text
-    summary = f"{what} ({counted(len(rows), 'row')})"
+    summary = f"{title} ({counted(len(rows), 'row')})"
     return f"<details>\n<summary>{summary}</summary>\n\n{text}\n\n</details>"
 
 
@@ -64,9 +64,11 @@ def with_interval(value: float, low: float, high: float) -> str:
     return f"{number(value)} [{number(low)}, {number(high)}]"
 
 
-def span(values: Collection[object], text: Callable[[object], str] = str, to: str = " … ") -> str:
+def span(
+    values: Collection[object], text: Callable[[object], str] = str, separator: str = " … "
+) -> str:
     """Return the least and the largest, or the one that both are as text: `256 … 131072`, `256`."""
-    return to.join(dict.fromkeys(map(text, (min(values), max(values)))))
+    return separator.join(dict.fromkeys(map(text, (min(values), max(values)))))
 
 
 def counts(values: Iterable[str], order: Sequence[str] = ()) -> str:

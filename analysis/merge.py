@@ -30,9 +30,11 @@ def merge_rows(paths: Iterable[Path], sweep: str, output: Path) -> int:
             entries.append((row | {"sweep": sweep, "origin": "measured"}, path))
     if broken:
         (_, first), *further = broken.items()
-        named = " ".join(str(path) for path, _ in further[:NAMED])
+        named_paths = " ".join(str(path) for path, _ in further[:NAMED])
         more = f" and {len(further) - NAMED} more" if len(further) > NAMED else ""
-        raise InputError(f"{first}. Refused as well: {named}{more}" if further else str(first))
+        raise InputError(
+            f"{first}. Refused as well: {named_paths}{more}" if further else str(first)
+        )
     merged = _sorted(entries)
     row_files.write(output, row_files.csv_text((*schema.SOURCE_COLUMNS, *schema.COLUMNS), merged))
     return len(merged)
@@ -58,8 +60,8 @@ def collected_rows(merged: Iterable[Path], recorded: Iterable[Path]) -> list[Row
     `eligibility.mark_ranked` decides which rows rank. `stale` is true for a recorded row of other
     code than the current one: a measured row lies under the fingerprint of the current code. Rows
     are sorted by sweep and identity. Raises InputError for broken merged rows and for duplicate
-    rows. A recorded table that cannot be read is named on standard error and left out: it must not
-    cost the report.
+    rows. A recorded table that cannot be read is named on standard error and left out: one bad
+    table must not stop the report.
     """
     from analysis.eligibility import mark_ranked  # merging itself needs no pandas
 
@@ -96,11 +98,11 @@ def recorded_rows(path: Path) -> list[Row]:
     return [row | leading for row in rows]
 
 
-def left_out(recorded: Iterable[Path], kept: Collection[tuple[str, str]]) -> list[str]:
-    """Return why recorded tables whose (gpu, sweep) are not among those `kept` were left out."""
+def left_out(recorded: Iterable[Path], shown: Collection[tuple[str, str]]) -> list[str]:
+    """Return why recorded tables whose (gpu, sweep) are not among those `shown` were left out."""
     reasons = []
     for path in recorded:
-        if (path.parent.name, path.stem) not in kept:
+        if (path.parent.name, path.stem) not in shown:
             try:
                 recorded_rows(path)
             except InputError as error:

@@ -21,8 +21,8 @@ CARRIED += ["speedup", "speedup_low", "speedup_high", "processes", "of_copy", "o
 CARRIED += eager.COLUMNS
 OUTCOME = ["status", "flags", "unranked_by", "message"]
 COLUMNS = [*SWEEP_MATRIX, "variant", *RANK_COLUMNS, *CARRIED, *OUTCOME, "timed", "not_timed"]
-# Statuses that leave open how fast a variant is; `ok` is there for rows that a flag excludes.
-UNTRIED = ("ok", "interpreted", "unavailable")
+# Statuses that say nothing about speed; ok, for a row that a flag excludes.
+SPEED_UNKNOWN = ("ok", "interpreted", "unavailable")
 WRONG_ELSEWHERE = "incorrect"  # the reason in `unranked_by` of a variant that is wrong in a sweep
 NO_RIVAL, NOTHING_ELSE = "no rival besides torch was timed", "nothing else was timed"
 OURS = "frontier"  # its parts, and its fallback on other GPUs, are called frontier_…
@@ -129,14 +129,14 @@ def _contest(places: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     raced = (rivals & is_other).groupby(size).transform("any")
     alone = np.where(first.isin(torch), NOTHING_ELSE, NO_RIVAL)
     places["no_winner"] = np.where(raced, "", alone)
-    tried = table[is_ranked(table, any_board=True) | ~table["status"].isin(UNTRIED)]
+    tried = table[is_ranked(table, any_board=True) | ~table["status"].isin(SPEED_UNKNOWN)]
     for key, part in places[raced & places["in_best_set"]].groupby(CONTEST):
         counts = wins(part)
         favourites = counts.index[counts == counts.max()]
-        inside = (places[CONTEST] == list(key)).all(axis=1)
+        of_contest = (places[CONTEST] == list(key)).all(axis=1)
         tried_at = tried.loc[tried["variant"].isin(favourites), SIZE]
         present = pd.MultiIndex.from_frame(places[SIZE]).isin(pd.MultiIndex.from_frame(tried_at))
-        missing = inside & raced & ~present
+        missing = of_contest & raced & ~present
         places.loc[missing, "no_winner"] = f"{favourites[0]}, the usual winner, was not timed"
     return places.assign(in_best_set=places["in_best_set"] & (places["no_winner"] == ""))
 
@@ -199,22 +199,22 @@ def leads(sizes: pd.DataFrame, kernel: str, against_torch: bool = True) -> pd.Da
     because every process times it beside its variant; without one, it ties with what is within
     stats.TIE. `sizes`: of `over_sweeps`.
     """
-    own = sizes[sizes["variant"] == kernel]
+    own_sizes = sizes[sizes["variant"] == kernel]
     rivals = sizes[sizes["variant"].map(contestant) != contestant(kernel)]
     if against_torch:
         timed = pd.MultiIndex.from_frame(sizes.loc[is_baseline(sizes), SIZE])
-        beside = own[~pd.MultiIndex.from_frame(own[SIZE]).isin(timed)]
-        near = beside["speedup"].between(1 / (1 + stats.TIE), 1 + stats.TIE)
-        beside = beside.assign(
-            variant=beside["baseline"],
-            behind_best=beside["behind_best"] * beside["speedup"],
-            in_best_set=beside["in_best_set"] & near,
+        torch_lines = own_sizes[~pd.MultiIndex.from_frame(own_sizes[SIZE]).isin(timed)]
+        near = torch_lines["speedup"].between(1 / (1 + stats.TIE), 1 + stats.TIE)
+        torch_lines = torch_lines.assign(
+            variant=torch_lines["baseline"],
+            behind_best=torch_lines["behind_best"] * torch_lines["speedup"],
+            in_best_set=torch_lines["in_best_set"] & near,
         )
-        rivals = pd.concat([rivals, beside])
+        rivals = pd.concat([rivals, torch_lines])
     else:
         rivals = rivals[~is_baseline(rivals)]
     best = rivals.sort_values("behind_best", kind="stable").drop_duplicates(SIZE)
-    pairs = own.merge(best, on=SIZE, suffixes=("", "_of_rival")).set_index(SIZE).sort_index()
+    pairs = own_sizes.merge(best, on=SIZE, suffixes=("", "_of_rival")).set_index(SIZE).sort_index()
     return pd.DataFrame(
         {
             "lead": pairs["behind_best_of_rival"] / pairs["behind_best"],
@@ -263,7 +263,7 @@ def profile(table: pd.DataFrame) -> pd.DataFrame:
     91, 2002).
     """
     compete = table.groupby(SIZE)["competitors"].transform("max") > 1
-    decided = table["rank"].notna() | ~table["status"].isin(UNTRIED)
+    decided = table["rank"].notna() | ~table["status"].isin(SPEED_UNKNOWN)
     lines = table[compete & decided].sort_values("rank").drop_duplicates([*SIZE, "variant"])
     return lines.set_index([*SIZE, "variant"])["behind_best"].fillna(math.inf).unstack("variant")
 

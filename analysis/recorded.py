@@ -38,14 +38,14 @@ def record(merged: Path, rows_folder: Path, output: Path, command: str) -> None:
     _refuse_another_model(merged_rows, output)
     contents: dict[Path, str | bytes] = {}
     for sweep in sorted({row["sweep"] for row in merged_rows}):
-        part = [row for row in merged_rows if row["sweep"] == sweep]
-        samples = [line for row in part for line in _samples(row, rows_folder)]
+        rows = [row for row in merged_rows if row["sweep"] == sweep]
+        samples = [line for row in rows for line in _samples(row, rows_folder)]
         packed = row_files.csv_text([*schema.IDENTITY, *SAMPLE], samples).encode()
         contents |= {
-            output / f"{sweep}.csv": row_files.csv_text(schema.COLUMNS, part),
+            output / f"{sweep}.csv": row_files.csv_text(schema.COLUMNS, rows),
             # No time in the gzip header: the same samples give the same bytes.
             output / f"{sweep}.samples.csv.gz": gzip.compress(packed, mtime=0),
-            output / f"{sweep}.yaml": to_yaml(provenance(part, sweep, command)),
+            output / f"{sweep}.yaml": to_yaml(provenance(rows, sweep, command)),
         }
     for path, content in contents.items():
         row_files.write(path, content)
@@ -80,19 +80,19 @@ def to_yaml(facts: dict) -> str:
     return yaml.safe_dump(facts, sort_keys=False, allow_unicode=True)
 
 
-def provenance(part: list[Row], sweep: str, command: str) -> dict:
+def provenance(rows: list[Row], sweep: str, command: str) -> dict:
     """Return the origin of the rows: fact -> value, or a list where the rows differ."""
-    started = sorted(row["started_at"] for row in part)
-    facts = {"title": f"{sweep} on {part[0]['gpu_name']}", "recorded": started[-1][:10]}
+    started = sorted(row["started_at"] for row in rows)
+    facts = {"title": f"{sweep} on {rows[0]['gpu_name']}", "recorded": started[-1][:10]}
     facts["command"] = command
     for fact, column in FACTS.items():
         absent = {""} if fact in (*schema.OPTIONAL, *schema.BASELINE_STATE) else set()
-        if values := sorted({row[column] for row in part} - absent):
+        if values := sorted({row[column] for row in rows} - absent):
             facts[fact] = values[0] if len(values) == 1 else values
     return facts | {
         "started_at": {"first": started[0], "last": started[-1]},
-        "rows": len(part),
-        "rows_by_status": dict(sorted(Counter(row["status"] for row in part).items())),
+        "rows": len(rows),
+        "rows_by_status": dict(sorted(Counter(row["status"] for row in rows).items())),
     }
 
 
@@ -146,20 +146,20 @@ def check_folders(folders: Iterable[Path]) -> str:
 def _check_folder(folder: Path) -> str:
     sweeps, count = _sweeps(folder), 0
     for sweep in sweeps:
-        table, samples, about = (folder / f"{sweep}{suffix}" for suffix in SUFFIXES)
-        part = row_files.read_rows(table)
-        if not part:
+        table, samples, provenance_file = (folder / f"{sweep}{suffix}" for suffix in SUFFIXES)
+        rows = row_files.read_rows(table)
+        if not rows:
             raise InputError(f"{table}: no rows; record the sweep again")
-        row_files.refuse_duplicates((row_files.identity_of(row), table) for row in part)
-        _check_gpu(part, table, folder)
-        for name in {row["gpu_name"] for row in part}:
+        row_files.refuse_duplicates((row_files.identity_of(row), table) for row in rows)
+        _check_gpu(rows, table, folder)
+        for name in {row["gpu_name"] for row in rows}:
             if (slug := gpus.slug(name)) != folder.name:
                 fault = f"rows of {name!r}, whose short name is {slug!r}; rename the folder"
                 raise InputError(f"{folder}: {fault}")
-        _check_commits(table, part)
-        _check_provenance(about, part, sweep)
-        _check_samples(samples, part)
-        count += len(part)
+        _check_commits(table, rows)
+        _check_provenance(provenance_file, rows, sweep)
+        _check_samples(samples, rows)
+        count += len(rows)
     return f"{folder}: {len(sweeps)} sweeps, {count} rows, all correct"
 
 
@@ -177,11 +177,11 @@ def _sweeps(folder: Path) -> list[str]:
     return sweeps
 
 
-def _check_commits(path: Path, part: list[Row]) -> None:
-    if dirty := sum(row["git_dirty"] != "false" for row in part):
+def _check_commits(path: Path, rows: list[Row]) -> None:
+    if dirty := sum(row["git_dirty"] != "false" for row in rows):
         fault = f"{dirty} rows were measured with edited code; commit, and measure them again"
         raise InputError(f"{path}: {fault}")
-    for commit in sorted({row["git_commit"] for row in part}):
+    for commit in sorted({row["git_commit"] for row in rows}):
         try:
             if not re.fullmatch("[0-9a-f]{40}", commit):
                 raise LookupError
@@ -193,23 +193,23 @@ def _check_commits(path: Path, part: list[Row]) -> None:
             ) from None
 
 
-def _check_provenance(path: Path, part: list[Row], sweep: str) -> None:
+def _check_provenance(path: Path, rows: list[Row], sweep: str) -> None:
     """Check that the file is what `record` writes of the rows, with any command."""
     command, text = read_command(path)
-    if text != to_yaml(provenance(part, sweep, command)):
+    if text != to_yaml(provenance(rows, sweep, command)):
         raise InputError(f"{path}: not the provenance of its rows; record the sweep again")
 
 
-def _check_samples(path: Path, part: list[Row]) -> None:
+def _check_samples(path: Path, rows: list[Row]) -> None:
     """Check that every timed row has its samples, and that their median is its time."""
     lines = _read_text(path, [*schema.IDENTITY, *SAMPLE])
     try:
         lines["time_us"] = lines["time_us"].astype("float64")
     except ValueError as error:
         raise InputError(f"{path}: not numbers ({error}); measure it again") from error
-    own = lines[lines["series"] == "variant"].groupby(list(schema.IDENTITY))["time_us"]
-    unmatched = own.agg(["size", "median"]).to_dict("index")
-    for row in part:
+    variant_times = lines[lines["series"] == "variant"].groupby(list(schema.IDENTITY))["time_us"]
+    unmatched = variant_times.agg(["size", "median"]).to_dict("index")
+    for row in rows:
         identity = tuple(row[name] for name in schema.IDENTITY)
         sample_facts = unmatched.pop(identity, {"size": 0, "median": math.nan})
         size, us = int(row["n_samples"] or 0), float(row["time_us"] or "nan")

@@ -47,9 +47,9 @@ STEPS: tuple[Callable[[Row], Row], ...] = (
     # Only the variant's eager calls were timed, and torch's in separate rows.
     with_values(torch_latency_us="", eager_speedup="", eager_speedup_low="", eager_speedup_high=""),
 )
-# Columns by which tables before version 8 show their version, the newest first.
-SHOWN_BY = {7: "switches", 6: "meet_us", 5: "package_versions", 4: "copy_block_bytes"}
-SHOWN_BY |= {3: "replicate"}
+# Tables before version 8 do not state their version: the newest of these columns shows it.
+COLUMN_NEW_IN_VERSION = {7: "switches", 6: "meet_us", 5: "package_versions", 4: "copy_block_bytes"}
+COLUMN_NEW_IN_VERSION |= {3: "replicate"}
 
 
 def version_of(columns: Sequence[str], first: Row) -> int:
@@ -58,7 +58,7 @@ def version_of(columns: Sequence[str], first: Row) -> int:
     Raises ValueError, which says what is wrong, for a version that this code cannot read.
     """
     if "schema_version" not in columns:
-        shown = (version for version, name in SHOWN_BY.items() if name in columns)
+        shown = (version for version, name in COLUMN_NEW_IN_VERSION.items() if name in columns)
         return next(shown, 1 if "rival" in columns else 2)
     stated = first.get("schema_version", str(SCHEMA_VERSION))
     if not (stated.isascii() and stated.isdecimal()) or not 1 <= int(stated) <= SCHEMA_VERSION:

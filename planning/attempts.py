@@ -29,9 +29,9 @@ def current(replicates: Sequence[Point], row_path: Callable[[Point], str]) -> li
     """
     base = fingerprint(replicates[0].variant, replicates[0].op)
     for number in itertools.count(1):
-        named = [point.with_fields(fingerprint=_attempt(base, number)) for point in replicates]
-        if not _failed(map(row_path, named), named[0].timeout_s):
-            return named
+        planned = [point.with_fields(fingerprint=_attempt(base, number)) for point in replicates]
+        if not _failed(map(row_path, planned), planned[0].timeout_s):
+            return planned
 
 
 def previous(point: Point) -> list[Point]:

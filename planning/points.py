@@ -76,9 +76,9 @@ def expand(config: dict, gpu: str) -> list[Point]:
         for (dtype, M, N), variant in itertools.product(matrices, variants):
             # only the point's own file, so that a change of another file measures nothing again
             stem = kernels.split_config(variant)[0]
-            own = (files[stem],) if stem in files else ()
+            own_files = (files[stem],) if stem in files else ()
             try:
-                point = Point(gpu, dtype, M, N, variant, files=own, **settings)
+                point = Point(gpu, dtype, M, N, variant, files=own_files, **settings)
             except PointError as error:  # the product of M and N is too large
                 raise ConfigError(f"shapes: {error}") from None
             numbers = range(1, config["replicates"] + 1)
@@ -86,8 +86,8 @@ def expand(config: dict, gpu: str) -> list[Point]:
             for point in attempts.current(replicates, row_path):
                 points.setdefault(row_path(point), point)
     if not points:
-        every = " or ".join(ops(config))
-        raise ConfigError(f"no variant of the sweep {config['sweep']} computes {every}")
+        op_names = " or ".join(ops(config))
+        raise ConfigError(f"no variant of the sweep {config['sweep']} computes {op_names}")
     return list(points.values())
 
 
@@ -127,11 +127,11 @@ def _random_shapes(entry: dict, dtypes: list[str], seed: int) -> list[tuple[str,
             M = _log_uniform(generator, *bounds["M"])
             N = _log_uniform(generator, *bounds["N"]) // divisor * divisor + remainder
             shape = dtypes[place], M, N
-            inside = all(
+            is_inside = all(
                 low <= size <= high
                 for size, (low, high) in ((N, bounds["N"]), (M * N, bounds["elements"]))
             )
-            if inside and shape not in shapes:
+            if is_inside and shape not in shapes:
                 break
         else:
             described = ", ".join(f"{name} from {a} to {b}" for name, (a, b) in bounds.items())
@@ -187,9 +187,9 @@ def _fits(point: Point) -> bool:
 def announce(config: dict, gpu: str, expanded: Sized, points: Sized) -> str:
     """Return a line that says how many points a sweep has on a GPU, and how many were left out."""
     replicates = config["replicates"]
-    count, left = len(points) // replicates, (len(expanded) - len(points)) // replicates
+    count, left_out = len(points) // replicates, (len(expanded) - len(points)) // replicates
     repeated = f", {replicates} replicates each" if replicates > 1 else ""
-    note = f" ({left} left out: too large for it)" if left else ""
+    note = f" ({left_out} left out: too large for it)" if left_out else ""
     if names := _without_op(config):
         note += f" ({', '.join(names)} left out: no {' or '.join(ops(config))})"
     return f"sweep {config['sweep']} on {gpu}: {count} points{repeated}{note}"
@@ -198,8 +198,10 @@ def announce(config: dict, gpu: str, expanded: Sized, points: Sized) -> str:
 def _without_op(config: dict) -> list[str]:
     """Return the named variants that compute no operation of the sweep."""
     lists = [config["variants"], *(shape.get("variants", "all") for shape in config["shapes"])]
-    named = dict.fromkeys(name for names in lists if not isinstance(names, str) for name in names)
-    return [name for name in named if kernels.ops(name).isdisjoint(ops(config))]
+    named_variants = dict.fromkeys(
+        name for names in lists if not isinstance(names, str) for name in names
+    )
+    return [name for name in named_variants if kernels.ops(name).isdisjoint(ops(config))]
 
 
 def in_measuring_order(
@@ -251,11 +253,11 @@ def reproduce_command(
     `project`: the folder of the Snakefile.
     """
     files = [os.path.relpath(path) for path in configfiles]
-    where = os.path.relpath(project / "Snakefile")
-    if (where, files, overrides) == ("Snakefile", ["sweeps/recorded.yaml"], {}):
+    snakefile = os.path.relpath(project / "Snakefile")
+    if (snakefile, files, overrides) == ("Snakefile", ["sweeps/recorded.yaml"], {}):
         return "make report"
     values = [f"{key}={_as_yaml(value)}" for key, value in overrides.items()]
-    words = ["--snakefile", where] if where != "Snakefile" else []
+    words = ["--snakefile", snakefile] if snakefile != "Snakefile" else []
     words += ["--cores", "all"]
     words += ["--configfile", *files] if files else []
     words += ["--config", *values] if values else []

@@ -18,11 +18,11 @@ SIZE = re.compile(r"([1-9]\d{0,17})x([1-9]\d{0,17})")
 DEFAULTS = {"sweep": "shape", "variants": "rivals", "distribution": "normal"}
 
 
-def expand_words(config: dict, chosen: Collection[str]) -> None:
+def expand_words(config: dict, user_keys: Collection[str]) -> None:
     """Replace the keys `shape` and `dtype` of `config` by `shapes` and `dtypes`, if it has them.
 
     A shape is text, as `4096x128256` for M = 4096 and N = 128256, or a list of such texts.
-    `chosen`: the keys that the user's own config has, of which DEFAULTS replaces none. Raises
+    `user_keys`: the keys that the user's own config has, of which DEFAULTS replaces none. Raises
     ConfigError for another text.
     """
     if "dtype" in config:
@@ -37,7 +37,7 @@ def expand_words(config: dict, chosen: Collection[str]) -> None:
             f"shape = {words!r}: M x N without blanks is needed, as shape=4096x128256, or a list, "
             "as 'shape=[1x50257, 64x50257]'"
         )
-    config |= {key: value for key, value in DEFAULTS.items() if key not in chosen}
+    config |= {key: value for key, value in DEFAULTS.items() if key not in user_keys}
     config["shapes"] = [{"M": int(size[1]), "N": int(size[2])} for size in sizes]
 
 

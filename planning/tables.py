@@ -34,8 +34,8 @@ def analysis_sha256(root: Path, modules: tuple[str, ...]) -> str:
     """
     folder = root.absolute() / "analysis"
     code = {used for name in modules for used in kernels.loaded_files(folder / f"{name}.py")}
-    own = {path.parent for path in code} - {folder}
-    data = {p for place in own if place.is_relative_to(folder) for p in place.iterdir()}
+    subfolders = {path.parent for path in code} - {folder}
+    data = {p for place in subfolders if place.is_relative_to(folder) for p in place.iterdir()}
     data = {path for path in data if path.suffix in DATA}
     workflow = folder.parent / "workflow"
     rules = {workflow / "rules" / "analysis.smk", workflow / "scripts" / "merge.sh"}
@@ -44,7 +44,7 @@ def analysis_sha256(root: Path, modules: tuple[str, ...]) -> str:
 
 
 @functools.cache
-def shown_prose() -> str:
+def docstrings_sha256() -> str:
     """Return the hash over the docstrings of kernels, which the report shows."""
     files = map(kernels.variant_file, kernels.names())
     return hashlib.sha256("\0".join(map(source_scan.docstring, files)).encode()).hexdigest()

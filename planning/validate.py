@@ -54,23 +54,23 @@ def _validator():
 
 
 def _message(error) -> str:
-    where = error.json_path.removeprefix("$").removeprefix(".")  # shapes[0].N
+    path = error.json_path.removeprefix("$").removeprefix(".")  # shapes[0].N
     value = error.instance
     if error.validator == "additionalProperties":
         allowed = error.schema["properties"]
         unknown = [key for key in value if key not in allowed]
-        prefix = f"{where}: " if where else ""
+        prefix = f"{path}: " if path else ""
         return "; ".join(f"  {prefix}unknown key {key!r}{nearest(key, allowed)}" for key in unknown)
     if error.validator == "required":
         missing = [key for key in error.validator_value if key not in value]
-        return f"  {where or 'config'}: missing {', '.join(missing)}"
+        return f"  {path or 'config'}: missing {', '.join(missing)}"
     if error.validator == "enum":
         title = f": {error.schema['title']}" if "title" in error.schema else ""
         allowed = nearest(value, error.validator_value)
-        return f"  {where}: unknown value {value!r}{title}{allowed}"
+        return f"  {path}: unknown value {value!r}{title}{allowed}"
     if error.validator == "oneOf":
         has_both = {"M", "elements"} <= set(value)
-        return f"  {where}: give M or elements" + (", not both" if has_both else "")
+        return f"  {path}: give M or elements" + (", not both" if has_both else "")
     rule = {
         "minItems": "the list is empty; name at least one",
         "minimum": f"must be at least {error.validator_value}",
@@ -86,7 +86,7 @@ def _message(error) -> str:
         rule += "; `--config` passes numbers in lists as strings; use --configfile"
         if error.path[0] == "shapes":
             rule += ", or give one matrix as shape=4096x128256"
-    return f"  {where} = {value!r}: {rule}"
+    return f"  {path} = {value!r}: {rule}"
 
 
 def ops(config: dict) -> list[str]:

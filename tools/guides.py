@@ -20,7 +20,7 @@ from tools.inserts import print_block
 from tools.results import recorded
 
 GPU = "h200"
-SHAPE = {"op": "softmax", "dtype": "float32", "M": 1024, "N": 4096}  # of the sweep `peers`
+SHAPE = {"op": "softmax", "dtype": "float32", "M": 1024, "N": 4096}  # A size of the sweep `peers`
 
 
 def shape() -> str:
@@ -28,7 +28,7 @@ def shape() -> str:
     rows = merge.recorded_rows(ROOT / f"data/recorded/{GPU}/peers.csv")
     rows = frame.from_rows(mark_ranked(rows))
     rows = ranking.rank_variants(rows[(rows[[*SHAPE]] == [*SHAPE.values()]).all(axis=1)])
-    rows = rows.assign(of_limit=frame.of_limit(rows))
+    rows = rows.assign(of_limit=frame.roofline_share(rows))
     ranked, *_ = shape_ranking.report(rows, {}).split("\n\n")
     head = "{op}, {dtype}, {M} x {N}".format(**SHAPE)
     return f"```text\n{head}, on {GPU}\n\n{ranked}\n\n{shape_ranking.verdict(rows, OURS, {})}\n```"

@@ -311,7 +311,7 @@ def _first_and_next(part: pd.DataFrame) -> list[str]:
         best_set(best or [named.iloc[0]]),
         f"{number(first['time_us'], 3)} µs",
         number(first["speedup"], 3),
-        percent(frame.of_limit(part).iloc[0]),
+        percent(frame.roofline_share(part).iloc[0]),
         runner_up,
     ]
 

@@ -158,7 +158,7 @@ def plan(asked: Point) -> list[Point]:
     config |= {"op": asked.op, "dtype": asked.dtype, "shape": f"{rows}x{asked.N}"}
     config |= {"kernel_files": list(asked.files), "timeout_s": TIMEOUT_S}
     config["variants"] = list(dict.fromkeys([asked.variant, *kernels.rivals(asked.op)]))
-    single_shape.expand_words(config, chosen={"variants"})
+    single_shape.expand_words(config, user_keys={"variants"})
     validate.validate_config(config)
     # every kernel once, before any of them a second time
     return sorted(points.expand(config, asked.gpu), key=lambda point: point.replicate)

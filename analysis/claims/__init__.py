@@ -21,13 +21,13 @@ COLUMNS += ["quantity", "value", "low", "high", "published_value", "verdict", "w
 
 def load(text: str) -> list[Claim]:
     """Return the claims of claims.yaml. Raises InputError that names what is no claim."""
-    claims, where = [], "not YAML"
+    claims, entry_name = [], "not YAML"
     try:
-        data, where = yaml.safe_load(text), "protocols"
+        data, entry_name = yaml.safe_load(text), "protocols"
         protocols = {name: Protocol.from_yaml(**entry) for name, entry in data["protocols"].items()}
         for source in data["sources"]:
             for entry in source["claims"]:
-                where = f"{entry['id']}, {entry['quantity']}"
+                entry_name = f"{entry['id']}, {entry['quantity']}"
                 judge, protocol = getattr(judges, entry["judge"]), protocols[entry["protocol"]]
                 inspect.signature(judge).bind(None, **entry["arguments"])
                 resolved = {"source": source["source"], "protocol": protocol, "judge": judge}
@@ -35,7 +35,7 @@ def load(text: str) -> list[Claim]:
     except (yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
         fault = " ".join(str(error).split())
         remedy = "correct it; the comments of the file say what an entry has"
-        raise InputError(f"claims.yaml: {where}: {fault}; {remedy}") from error
+        raise InputError(f"claims.yaml: {entry_name}: {fault}; {remedy}") from error
     return claims
 
 
@@ -56,9 +56,9 @@ def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
     measurements = stats.point_estimates(measurements)
     lines = []
     for claim in CLAIMS:
-        where, finding, table = on_own_table(claim, published)
+        scope, finding, table = on_own_table(claim, published)
         recomputed = not math.isnan(finding.value)
-        about = {
+        columns_of_claim = {
             "claim": claim.id,
             "source": claim.source,
             "statement": claim.statement,
@@ -68,8 +68,8 @@ def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
             else claim.arguments.get("stated", math.nan),
             "explained": claim.explained,
         }
-        findings = [(where, finding), *_measured(claim, measurements, table, finding.value)]
-        lines += [about | where | finding._asdict() for where, finding in findings]
+        findings = [(scope, finding), *_measured(claim, measurements, table, finding.value)]
+        lines += [columns_of_claim | scope | finding._asdict() for scope, finding in findings]
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
@@ -105,13 +105,13 @@ def judge(
 
 def on_own_table(claim: Claim, published: Published) -> tuple[dict, Finding, Evidence | None]:
     """Return where the source's own table comes from, the finding on it, and its rows."""
-    where = dict.fromkeys(WHERE, "") | {"origin": "published", "sweep": claim.protocol.name}
+    scope = dict.fromkeys(WHERE, "") | {"origin": "published", "sweep": claim.protocol.name}
     if claim.untabled:
-        return where, Finding(NO_DATA, claim.untabled), None
+        return scope, Finding(NO_DATA, claim.untabled), None
     table = claim.protocol.table
     rows = published.rows[published.rows["table"] == table]
     if rows.empty:
-        return where, Finding(NO_DATA, f"{table}.csv is not among the published tables"), None
+        return scope, Finding(NO_DATA, f"{table}.csv is not among the published tables"), None
     finding = judge(claim, rows)
     if finding.verdict != NO_DATA:
         why = f"{finding.why}; no intervals in the source: point values only"
@@ -126,19 +126,19 @@ def _measured(
     published_value: float,
 ) -> Iterator[tuple[dict, Finding]]:
     for _, rows in measurements.groupby(["origin", "gpu", "dtype"]):
-        where = rows.iloc[0][WHERE].to_dict()
+        scope = rows.iloc[0][WHERE].to_dict()
         sweeps = {
-            sweep: chosen
-            for sweep, part in rows.groupby("sweep")
-            if len(chosen := claim.protocol.select(part))
+            sweep: selected
+            for sweep, sweep_rows in rows.groupby("sweep")
+            if len(selected := claim.protocol.select(sweep_rows))
         }
         judged = {
-            sweep: judge(claim, chosen, published, published_value)
-            for sweep, chosen in sweeps.items()
+            sweep: judge(claim, selected, published, published_value)
+            for sweep, selected in sweeps.items()
         }
         absent = Finding(NO_DATA, f"no rows of {claim.protocol}")
         best = max(judged, key=lambda name: _preference(judged[name], sweeps[name]), default="")
-        yield where | {"sweep": best}, judged.get(best, absent)
+        yield scope | {"sweep": best}, judged.get(best, absent)
 
 
 def _preference(finding: Finding, rows: pd.DataFrame) -> tuple[bool, float, int]:

@@ -38,9 +38,9 @@ class Protocol(NamedTuple):
         """Return its rows, at most one for each (variant, N) of one gpu, dtype and sweep."""
         fits = (rows["op"] == self.op) & (rows["M"] == rows["N"].map(self.shapes))
         for distribution in self.distributions:
-            chosen = rows[fits & (rows["distribution"] == distribution)]
-            if chosen["variant"].isin(self.variants).any():
-                return chosen
+            selected = rows[fits & (rows["distribution"] == distribution)]
+            if selected["variant"].isin(self.variants).any():
+                return selected
         return rows.iloc[:0]
 
     def __str__(self) -> str:
@@ -157,22 +157,22 @@ class Evidence:
 
         `minimum`: by default that of the protocol.
         """
-        every, minimum = {}, minimum or self.protocol.minimum_sizes
+        ratios, minimum = {}, minimum or self.protocol.minimum_sizes
         for n in sorted(self.protocol.shapes):
             with suppress(NoDataError):
-                every[n] = self.speed_ratio(fast, slow, n)
-        if len(every) < minimum:
+                ratios[n] = self.speed_ratio(fast, slow, n)
+        if len(ratios) < minimum:
             raise NoDataError(
-                f"too few sizes: {fast} and {slow} were timed on one board at {len(every)} sizes "
+                f"too few sizes: {fast} and {slow} were timed on one board at {len(ratios)} sizes "
                 f"of {self.protocol}, and {minimum} are needed ({self.counts(fast)}; "
                 f"{self.counts(slow)})"
             )
-        return every
+        return ratios
 
     def counts(self, variant: str) -> str:
         """Return the number of a variant's rows of each status."""
-        own = (row["status"] for (name, _), row in self.rows.items() if name == variant)
-        return f"{variant}: {md.counts(own) or 'no row'}"
+        statuses = (row["status"] for (name, _), row in self.rows.items() if name == variant)
+        return f"{variant}: {md.counts(statuses) or 'no row'}"
 
 
 def _untimed(row: dict) -> str:

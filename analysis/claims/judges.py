@@ -31,24 +31,24 @@ ABOVE, BELOW, UNCLEAR = "above", "below", "unclear"
 
 def faster_on_average(evidence: Evidence, fast: str, slow: str, stably: bool = False) -> Finding:
     """Judge by the geometric mean over the sizes; if `stably`, by every size as well."""
-    every = evidence.speed_ratios(fast, slow)
-    mean, sides = stats.geometric_mean(every.values()), sides_of(every)
+    ratios = evidence.speed_ratios(fast, slow)
+    mean, sides = stats.geometric_mean(ratios.values()), sides_of(ratios)
     compared = _compare(evidence, mean)
     if stably and compared.verdict == REPRODUCED:
         compared = _on_every_size(sides, mean)
-    values = [ratio.value for ratio in every.values()]
-    timed, sizes = len(every), len(evidence.protocol.shapes)
-    over = f"all {sizes} sizes"
+    values = [ratio.value for ratio in ratios.values()]
+    timed, sizes = len(ratios), len(evidence.protocol.shapes)
+    sizes_text = f"all {sizes} sizes"
     if timed < sizes:
-        over = f"the {timed} of {sizes} sizes at which both kernels were timed"
+        sizes_text = f"the {timed} of {sizes} sizes at which both kernels were timed"
     details = (
-        f"geometric mean {text(mean)} over {over} (the interval covers these sizes, this board and "
-        f"this day), from {min(values):.3f}x to {max(values):.3f}x"
+        f"geometric mean {text(mean)} over {sizes_text} (the interval covers these sizes, this "
+        f"board and this day), from {min(values):.3f}x to {max(values):.3f}x"
     )
     for words, side in (("slower", BELOW), ("no significant difference", UNCLEAR)):
-        named = sizes_on(side, sides)
-        if not compared.why.endswith(f"at {named}"):  # else the sentence has named them
-            details += clause(words, named)
+        sizes_of_side = sizes_on(side, sides)
+        if not compared.why.endswith(f"at {sizes_of_side}"):  # else the sentence has named them
+            details += clause(words, sizes_of_side)
     return Finding.on_ratio(compared, mean, details)
 
 
@@ -87,13 +87,13 @@ def fused_best_below(evidence: Evidence, limit: int) -> Finding:
     Where fused cannot run (unsupported, compile_error), it counts as slower.
     """
     sizes, minimum = evidence.protocol.shapes, evidence.protocol.minimum_sizes
-    every = {n: ratios for n in sizes if (ratios := _over_others(evidence, n))}
-    if len(every) < minimum or min(every) >= limit or max(every) < limit:
+    by_size = {n: ratios for n in sizes if (ratios := _over_others(evidence, n))}
+    if len(by_size) < minimum or min(by_size) >= limit or max(by_size) < limit:
         raise NoDataError(
-            f"triton_fused and another version are timed at {len(every)} sizes; {minimum} are "
+            f"triton_fused and another version are timed at {len(by_size)} sizes; {minimum} are "
             f"needed, on both sides of N = {limit} ({evidence.counts('triton_fused')})"
         )
-    p = {n: p_values(ratios) for n, ratios in every.items()}
+    p = {n: p_values(ratios) for n, ratios in by_size.items()}
     claimed = {n: pair[::-1] if n >= limit else pair for n, pair in p.items()}
     return _share(evidence, _sides(claimed), "as claimed", "the other way")
 
@@ -103,8 +103,8 @@ def _share(evidence: Evidence, sides: dict[int, str], as_claimed: str, otherwise
     above, sizes = list(sides.values()).count(ABOVE), len(evidence.protocol.shapes)
     unclear = list(sides.values()).count(UNCLEAR)
     low, high = above / len(sides), (above + unclear) / len(sides)
-    where = f"{as_claimed} at {above} of {md.counted(len(sides), 'size')}"
-    compared = compare_shares(low, high, evidence.published_value, where)
+    outcome = f"{as_claimed} at {above} of {md.counted(len(sides), 'size')}"
+    compared = compare_shares(low, high, evidence.published_value, outcome)
     lacking = sizes - len(sides)
     why = (
         compared.why
@@ -122,11 +122,11 @@ def _over_others(evidence: Evidence, n: int) -> list[Estimate]:
     fused = evidence.rows.get(("triton_fused", n), {"status": ""})
     if fused["status"] in ("unsupported", "compile_error"):
         return [Estimate(-math.inf) for name in rivals if evidence.is_timed(name, n)]
-    every = []
+    ratios = []
     for name in rivals:
         with suppress(NoDataError):
-            every.append(evidence.speed_ratio("triton_fused", name, n))
-    return every
+            ratios.append(evidence.speed_ratio("triton_fused", name, n))
+    return ratios
 
 
 def fused_limit(evidence: Evidence, stated: int) -> Finding:
@@ -168,24 +168,24 @@ def torch_ahead(evidence: Evidence, variant: str, n: int) -> Finding:
     torch = evidence.protocol.baseline
     ratio = evidence.speed_ratio(torch, variant, n)
     sides = sides_of(evidence.speed_ratios(torch, variant, minimum=1))
-    where = f" ({sizes})" if (sizes := sizes_on(ABOVE, sides)) else ""
+    sizes_ahead = f" ({sizes})" if (sizes := sizes_on(ABOVE, sides)) else ""
     details = (
         f"torch is {text(ratio)} as fast at N = {n}; "
-        f"ahead at {list(sides.values()).count(ABOVE)} of {len(sides)} sizes{where}"
+        f"ahead at {list(sides.values()).count(ABOVE)} of {len(sides)} sizes{sizes_ahead}"
     )
     return Finding.on_ratio(_compare(evidence, ratio), ratio, details)
 
 
 def faster_at_every_size(evidence: Evidence, fast: str, slow: str) -> Finding:
     """Judge one variant over another at every size, each beside the published ratio."""
-    every = {n: evidence.speed_ratio(fast, slow, n) for n in evidence.protocol.shapes}
-    compared = _on_every_size(sides_of(every), stats.geometric_mean(every.values()))
+    ratios = {n: evidence.speed_ratio(fast, slow, n) for n in evidence.protocol.shapes}
+    compared = _on_every_size(sides_of(ratios), stats.geometric_mean(ratios.values()))
     parts = []
-    for n, ratio in every.items():
+    for n, ratio in ratios.items():
         source = evidence.published and evidence.published.speed_ratio(fast, slow, n)
-        beside = f" (published {text(source)})" if source else ""
-        parts.append(f"{text(ratio)} at N = {n}{beside}")
-    smallest = min(every.values(), key=lambda ratio: ratio.log)
+        in_source = f" (published {text(source)})" if source else ""
+        parts.append(f"{text(ratio)} at N = {n}{in_source}")
+    smallest = min(ratios.values(), key=lambda ratio: ratio.log)
     if compared.verdict == REPRODUCED:
         compared = _compare(evidence, smallest)
     return Finding.on_ratio(compared, smallest, "; ".join(parts))
@@ -225,24 +225,24 @@ def p_values(ratios: Iterable[Estimate]) -> tuple[float, float]:
     return max(above), min(1.0, len(below) * min(below))
 
 
-def _sides(every: Mapping[int, tuple[float, float]]) -> dict[int, str]:
+def _sides(p_by_size: Mapping[int, tuple[float, float]]) -> dict[int, str]:
     """Return size -> its side of 1, from its `p_values`; those of `below` are corrected (Holm)."""
-    below = stats.holm(p for _, p in every.values())
+    below = stats.holm(p for _, p in p_by_size.values())
     return {
         n: ABOVE if p <= stats.ALPHA else BELOW if below_p <= stats.ALPHA else UNCLEAR
-        for (n, (p, _)), below_p in zip(every.items(), below, strict=True)
+        for (n, (p, _)), below_p in zip(p_by_size.items(), below, strict=True)
     }
 
 
-def sides_of(every: Mapping[int, Estimate]) -> dict[int, str]:
+def sides_of(ratios: Mapping[int, Estimate]) -> dict[int, str]:
     """Return size -> the side of 1 of its ratio."""
-    return _sides({n: p_values([ratio]) for n, ratio in every.items()})
+    return _sides({n: p_values([ratio]) for n, ratio in ratios.items()})
 
 
-def sizes_on(where: str, sides: Mapping[int, str]) -> str:
-    """Return the sizes on the side `where` of 1, for a sentence: `N = 256, 512`; "" for none."""
-    named = ", ".join(str(n) for n, side in sides.items() if side == where)
-    return f"N = {named}" if named else ""
+def sizes_on(side: str, sides: Mapping[int, str]) -> str:
+    """Return the sizes on this side of 1, for a sentence: `N = 256, 512`; "" for none."""
+    numbers = ", ".join(str(n) for n, own_side in sides.items() if own_side == side)
+    return f"N = {numbers}" if numbers else ""
 
 
 def clause(words: str, sizes: str) -> str:

@@ -82,9 +82,9 @@ def compare_shares(low: float, high: float, published: float, as_claimed: str) -
     if not math.isnan(published):
         words += f" here, at {percent(published)} of those in the article's own table"
     has_exceptions = published < 1  # false for NaN
-    least = (published * (1 - FIFTH) if has_exceptions else 1.0) * (1 - SLACK)
+    required = (published * (1 - FIFTH) if has_exceptions else 1.0) * (1 - SLACK)
     first, last = (
-        REPRODUCED if share >= least else PARTLY if share >= HALF else NOT_REPRODUCED
+        REPRODUCED if share >= required else PARTLY if share >= HALF else NOT_REPRODUCED
         for share in (low, high)
     )
     return Outcome(first if first == last else OPEN, words)

@@ -23,7 +23,8 @@ CONDITIONS += ("measure_sha256", "seed", "blocks")
 # Statuses of a kernel that has a fault.
 FAULTS = Status.INCORRECT, Status.COMPILE_ERROR, Status.CRASH
 # Conditions of torch's own times: if one differs, torch is no control.
-OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", *schema.BASELINE_STATE, "seed"}
+TORCH_CONDITIONS = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", "seed"}
+TORCH_CONDITIONS |= {*schema.BASELINE_STATE}
 WIDE = "the interval is wide: measure both with more `replicates`"
 BY_CHANCE = "of so many points, one may differ so by chance: measure both with more `replicates`"
 PROTOCOL = ["gpu", "op", "dtype", "distribution"]
@@ -76,7 +77,7 @@ def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -
             f"OLD and NEW were not measured alike: {describe(differences)}; measure both alike, or "
             "pass --allow to compare anyway"
         )
-    paired = not OF_TORCH & set(differences)
+    paired = not TORCH_CONDITIONS & set(differences)
     if paired:
         shared = shared[~shared.isin(pd.MultiIndex.from_frame(old.loc[is_baseline(old), POINT]))]
     if shared.empty and not (is_baseline(old).all() and _new_kernels(old, new)):

@@ -11,8 +11,8 @@ from analysis import InputError, row_files, schema
 from analysis.eligibility import mark_ranked, rank_newest_code
 from analysis.frame import from_rows
 
-# A folder of rows has rows of several values of these, of which a run takes one.
-BESIDE = ("seed", "blocks", "fingerprint")
+# A folder may hold rows with several values of these columns; a run uses the newest.
+SUPERSEDED_BY = ("seed", "blocks", "fingerprint")
 ROW_FOLDER = re.compile(r"M\d+_N\d+")  # the folder in which a row file lies
 EXPECTED = "a folder of row files (results/rows), or one table of rows (results/measurements.csv, "
 EXPECTED += "data/recorded/h200/frontier.csv)"
@@ -53,16 +53,15 @@ def load_run(path: Path) -> pd.DataFrame:
 
 
 def _newest_rows(entries: list[tuple[row_files.Row, Path]]) -> list[row_files.Row]:
-    """Return the rows of each point that have its newest values of BESIDE, each replicate once.
-
-    Other values of these add rows beside the old ones.
-    """
+    """Return the rows of each point with its newest SUPERSEDED_BY values, each replicate once."""
     newest, rows = {}, {}
     for row, _ in sorted(entries, key=lambda entry: entry[0]["started_at"]):
-        newest[_fields(row, schema.POINT)] = _fields(row, BESIDE)
+        newest[_fields(row, schema.POINT)] = _fields(row, SUPERSEDED_BY)
         rows[row_files.identity_of(row)] = row
     return [
-        row for row in rows.values() if newest[_fields(row, schema.POINT)] == _fields(row, BESIDE)
+        row
+        for row in rows.values()
+        if newest[_fields(row, schema.POINT)] == _fields(row, SUPERSEDED_BY)
     ]
 
 

@@ -43,11 +43,11 @@ def _about(comparison: Comparison, paths: tuple[Path, Path]) -> list[str]:
     for name, run, path in zip(("OLD", "NEW"), comparison[:2], paths, strict=True):
         commits = md.text(", ".join(c[:12] for c in distinct(run["git_commit"])) or "unknown")
         dirty = " with changes" if (run["git_dirty"] == "true").any() else ""
-        first = md.text(run["started_at"].min())
+        started = md.text(run["started_at"].min())
         points = run if not comparison.paired else run[~is_baseline(run)]  # torch is the control
-        alone = len(points.drop_duplicates(POINT)) - len(comparison.changes)
-        text = f"; {md.counted(alone, 'point')} in it only, not compared" if alone else ""
-        lines.append(f"- {name}: `{path}`, commit {commits}{dirty}, from {first}{text}")
+        not_shared = len(points.drop_duplicates(POINT)) - len(comparison.changes)
+        text = f"; {md.counted(not_shared, 'point')} in it only, not compared" if not_shared else ""
+        lines.append(f"- {name}: `{path}`, commit {commits}{dirty}, from {started}{text}")
     if comparison.differences:
         differences = md.text(describe(comparison.differences))
         lines.append(f"- **not measured alike** (`--allow`): {differences}")
@@ -56,13 +56,13 @@ def _about(comparison: Comparison, paths: tuple[Path, Path]) -> list[str]:
 
 def _method(paired: bool, limits: Limits) -> str:
     margin, threshold, rate = (f"{100 * share:g} %" for share in limits)
-    over = (
+    divisor = (
         "torch, timed in the same process (its version is the same in both)"
         if paired
         else "the copy, because torch is no unchanged control here (see above)"
     )
     return (
-        f"Ratio: old time / new time, each over {over}. A ratio above 1 is faster. Its 95 % "
+        f"Ratio: old time / new time, each over {divisor}. A ratio above 1 is faster. Its 95 % "
         "interval includes the spread between processes. Same: the ratio is within "
         f"{margin}. Faster, slower: it is beyond {margin}. Each at a false-discovery rate of "
         f"{rate} over all points. Failed: broke, or slower by more than {threshold}. Of times: "

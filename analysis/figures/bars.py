@@ -10,7 +10,7 @@ from matplotlib.ticker import PercentFormatter
 from analysis import ranking
 from analysis.figures import findings, style
 from analysis.figures.panels import Selection
-from analysis.frame import is_baseline, is_ranked, mark, of_limit
+from analysis.frame import is_baseline, is_ranked, mark, roofline_share
 from analysis.markdown import percent
 from analysis.schema import SIZE
 
@@ -40,7 +40,7 @@ def draw_hero(selection: Selection) -> Figure:
         return style.nothing(selection, "Share of the limit")
     groups = timed.groupby([*SIZE, "variant"])
     points = groups.first().assign(**groups[["of_copy", "of_meet", "speedup"]].median())
-    points = points.assign(of_limit=of_limit(points)).reset_index()
+    points = points.assign(of_limit=roofline_share(points)).reset_index()
     sizes = points.groupby(["gpu", "dtype"])["elements"]
     points = points[sizes.rank("dense", ascending=False) <= MOST_SHAPES]
     points = points.sort_values(["elements", "N"], ascending=False)

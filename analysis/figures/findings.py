@@ -11,11 +11,9 @@ from analysis.markdown import counted, number, percent, span
 from analysis.schema import SIZE, SWEEP_MATRIX
 
 OFTEN = 0.5  # share of the sizes that a kernel must have been timed at to be named
-LOSS = (
-    0.8  # share of its best throughput that torch keeps at least, if it loses nothing to speak of
-)
+KEPT_SHARE = 0.8  # Share of its best throughput; the title mentions torch's loss below it
 TORCH = "torch"
-FEWEST = 3  # kernels of an order
+MIN_KERNELS_OF_ORDER = 3
 NO_RACE = "No two kernels were timed at one size"
 NAMES = {"cuda_oneflow": "OneFlow", "cuda_fastertransformer": "FasterTransformer"}
 NAMES |= {"peer_liger": "Liger", "peer_quack": "QuACK", "peer_tileops": "TileOPs"}
@@ -49,7 +47,7 @@ def torch_loss(rows: pd.DataFrame) -> str:
     """Say how much of its best throughput torch keeps in longer rows; "" where that is most."""
     torch = rows[is_baseline(rows)].groupby(["gpu", "N"])["throughput_gbps"].median()
     kept = torch / torch.groupby("gpu").cummax()
-    if kept.empty or kept.min() >= LOSS:
+    if kept.empty or kept.min() >= KEPT_SHARE:
         return ""
     gpu, n = kept.idxmin()
     return (
@@ -60,11 +58,11 @@ def torch_loss(rows: pd.DataFrame) -> str:
 def same_order(rows: pd.DataFrame) -> str:
     """Say which kernel is first and which last on every GPU; "" if it is not the same everywhere.
 
-    That is at the longest N at which each GPU has times of the same FEWEST kernels. A faster kernel
-    that some GPU lacks is named, too.
+    That is at the longest N at which each GPU has times of the same MIN_KERNELS_OF_ORDER kernels.
+    A faster kernel that some GPU lacks is named, too.
     """
     times = _named(rows).pivot_table("time_us", ["N", "variant"], "gpu", aggfunc="median").dropna()
-    times = times[times.groupby("N").transform("size") >= FEWEST]
+    times = times[times.groupby("N").transform("size") >= MIN_KERNELS_OF_ORDER]
     if times.empty:
         return ""
     n = times.index.get_level_values("N").max()

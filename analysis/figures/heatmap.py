@@ -22,7 +22,7 @@ FAILED = "0.88"
 WRITTEN = 16  # columns, at most, whose cells have room for a number
 FEW_CELLS = 2000  # more would make an SVG of megabytes: they are stored as pixels
 LABELS = 24  # names of columns, at most
-FEWEST = 3  # kernels of a size whose best is bold
+MIN_KERNELS_FOR_BOLD = 3  # at a size; one of two would always be bold
 WIDE = 4.0  # ratio at the end of the colours, unless most are larger
 # Statuses that do not fit into a cell.
 WORDS = {"unsupported": "unsup.", "unavailable": "unavail.", "interpreted": "interp."}
@@ -48,8 +48,10 @@ def draw_speedup(selection: Selection) -> Figure:
     table["text"] = table["value"].map(_number) + signs
     table["text"] = table["text"].where(ranked, why.replace(WORDS))
     table["line"] = _line_names(table)
-    raced = table[ranked]  # bold needs three kernels: one of two is always the best
-    raced = raced[raced.groupby(SWEEP_MATRIX)["variant"].transform("nunique") >= FEWEST]
+    raced = table[ranked]
+    raced = raced[
+        raced.groupby(SWEEP_MATRIX)["variant"].transform("nunique") >= MIN_KERNELS_FOR_BOLD
+    ]
     table["bold"] = ranking.is_near_best(raced).reindex(table.index, fill_value=False)
     finding = findings.winner(table[ranked]) if ranked.any() else "No kernel has a time"
     about = "Speed over torch; bold: within 1 % of the fastest; grey: no time; white: not measured"

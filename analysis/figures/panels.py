@@ -143,8 +143,8 @@ def split_by_m(rows: pd.DataFrame) -> list[pd.DataFrame]:
     products = []
     while len(lone):
         # The M·N that fits the most shapes, where M is rounded down.
-        every = sorted(map(int, (lone["M"] * lone["N"]).unique()))
-        elements = max(every, key=lambda e: (lone["M"] == e // lone["N"]).sum())
+        candidates = sorted(map(int, (lone["M"] * lone["N"]).unique()))
+        elements = max(candidates, key=lambda e: (lone["M"] == e // lone["N"]).sum())
         follows = lone["M"] == elements // lone["N"]
         if follows.sum() < MIN_SIZES:
             break

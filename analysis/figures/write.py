@@ -30,8 +30,8 @@ def write(measurements: pd.DataFrame, tables: Published, gpu: str, folder: Path)
 def draw(figures: Mapping[str, Drawing], folder: Path) -> list[Path]:
     """Draw figures and write them to `folder` by their names; return the paths.
 
-    A figure that fails is named on standard error and left out: it must not cost the report. The
-    folder is there even if all of them fail, because the workflow expects it.
+    A figure that fails is named on standard error and left out: one bad figure must not stop the
+    report. The folder is there even if all of them fail, because the workflow expects it.
     """
     paths = []
     row_files.make_folder(folder)
@@ -52,9 +52,9 @@ def _of_gpu(measurements: pd.DataFrame, tables: Published, gpu: str) -> dict[str
     One size is no line, and a time over M·N would say nothing. A profile needs
     ranking.MIN_MATRICES sizes.
     """
-    every, chosen = select(measurements, tables), select(measurements, tables, gpu)
+    all_gpus, chosen = select(measurements, tables), select(measurements, tables, gpu)
     if chosen.rows.empty:  # its recorded tables may have been left out
-        gpus = ", ".join(distinct(every.rows["gpu"])) or "no GPU"
+        gpus = ", ".join(distinct(all_gpus.rows["gpu"])) or "no GPU"
         print(f"warning: no rows of gpu {gpu}; there are rows of: {gpus}", file=sys.stderr)
     figures: dict[str, Drawing] = {}
     for stem, part in _by_sweep(chosen):
@@ -78,11 +78,11 @@ def _shared(measurements: pd.DataFrame, tables: Published) -> dict[str, Drawing]
     of more than panels.MIN_SIZES sizes, and {dtype}_{sweep}_published where a published table asks
     for it.
     """
-    every = select(measurements[measurements["gpu"] != CPU], tables)
-    figures: dict[str, Drawing] = {"hero": partial(bars.draw_hero, every)}
-    for op, rows in every.own.groupby("op"):
-        figures[f"{op}_grid"] = partial(heatmap.draw_grid, every._replace(rows=rows))
-    for stem, part in _by_sweep(every):
+    all_gpus = select(measurements[measurements["gpu"] != CPU], tables)
+    figures: dict[str, Drawing] = {"hero": partial(bars.draw_hero, all_gpus)}
+    for op, rows in all_gpus.own.groupby("op"):
+        figures[f"{op}_grid"] = partial(heatmap.draw_grid, all_gpus._replace(rows=rows))
+    for stem, part in _by_sweep(all_gpus):
         if _has_lines(part.rows) and part.rows["gpu"].nunique() > 1:
             figures[f"{stem}_throughput"] = partial(lines.draw_over_n, part, "of_peak")
         if _sizes_of_a_rule(part.own) > MIN_SIZES:

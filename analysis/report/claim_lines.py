@@ -13,7 +13,8 @@ from analysis.claims.reproduction import NO_DATA, NOT_REPRODUCED, OPEN, PARTLY, 
 from analysis.frame import distinct
 from analysis.published import Published
 
-NEXT_MARK = re.compile(f"; [{''.join(schema.MARKS)}] ")  # where the marks of a reason begin
+# The start of a mark in a reason, after its sentence
+NEXT_MARK = re.compile(f"; [{''.join(schema.MARKS)}] ")
 
 # How a claim's quantity begins -> what its number is.
 UNITS = {"reduction of time": "less time", "share of sizes": "of the sizes"}
@@ -95,12 +96,12 @@ def _unit(quantity: str) -> str:
 
 def _verdicts(rows: pd.DataFrame) -> str:
     """Return `reproduced on h200 float32/float16; open on h100 float32`."""
-    words = []
+    verdicts = []
     for verdict, part in rows.groupby("verdict", sort=False):
         by_gpu = part.groupby("gpu", sort=False)["dtype"]
-        where = (f"{gpu} {'/'.join(distinct(dtypes))}" for gpu, dtypes in by_gpu)
-        words.append(f"{verdict} on {', '.join(where)}")
-    return "; ".join(words)
+        places = (f"{gpu} {'/'.join(distinct(dtypes))}" for gpu, dtypes in by_gpu)
+        verdicts.append(f"{verdict} on {', '.join(places)}")
+    return "; ".join(verdicts)
 
 
 def document(name: str, folder: Path, root: Path) -> str:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis import grid, palette, ranking, schema
 from analysis import markdown as md
-from analysis.frame import days, distinct, legend, of_limit
+from analysis.frame import days, distinct, legend, roofline_share
 from analysis.published import Published
 from analysis.report import claim_lines, trust, workloads
 from measure.device.gpus import CPU
@@ -61,7 +61,9 @@ def build(
         "grids": grid.grids(sizes[sizes["gpu"] != CPU]),
         "named": named,
         "workloads": shapes,
-        "unmeasured_ops": [op for op, own in shapes.items() if not any(s.measured for s in own)],
+        "unmeasured_ops": [
+            op for op, named_shapes in shapes.items() if not any(s.measured for s in named_shapes)
+        ],
         "articles": articles,
         "unjudged": unjudged,
         "sources": [f"{s.id}: {s.cite()}" for s in published.sources.values()],
@@ -114,8 +116,8 @@ def answers(ranks: pd.DataFrame, sizes: pd.DataFrame) -> pd.DataFrame:
     """
     lines = []
     for key, part in ranks.groupby(schema.CONTEST, sort=False):
-        own = sizes[(sizes[schema.CONTEST] == list(key)).all(axis=1)]
-        raced = own[own["no_winner"] == ""]
+        contest_sizes = sizes[(sizes[schema.CONTEST] == list(key)).all(axis=1)]
+        raced = contest_sizes[contest_sizes["no_winner"] == ""]
         first = raced[raced["rank"] == 1]
         cells = [ranking.NO_RIVAL, "", "", "", ""]
         if len(first):
@@ -128,7 +130,7 @@ def answers(ranks: pd.DataFrame, sizes: pd.DataFrame) -> pd.DataFrame:
             cells = [
                 leaders(raced, len(first)),
                 *over_torch,
-                md.percent(of_limit(first).median()),
+                md.percent(roofline_share(first).median()),
                 regret(among),
             ]
         shapes = f"{len(first)} of {len(part.drop_duplicates(['M', 'N']))}"

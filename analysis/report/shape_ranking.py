@@ -30,7 +30,7 @@ def load(paths: Iterable[Path]) -> pd.DataFrame:
     source = {"sweep": "shape", "origin": "measured"}
     rows = [row_files.read_row_file(path) | source for path in paths]
     table = ranking.rank_variants(frame.from_rows(mark_ranked(rows)))
-    return table.assign(of_limit=frame.of_limit(table))
+    return table.assign(of_limit=frame.roofline_share(table))
 
 
 def report(table: pd.DataFrame, unmeasured: Mapping[str, str]) -> str:

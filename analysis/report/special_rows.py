@@ -25,9 +25,9 @@ def tables(rows: pd.DataFrame) -> str:
     where there are more variants. Notes come first. Last come the variants that are `incorrect`
     at some point, where no special row is named.
     """
-    named = (rows[RIGHT] != "") | (rows[WRONG] != "")
+    names_special_rows = (rows[RIGHT] != "") | (rows[WRONG] != "")
     failed = once(rows[(rows["status"] == "incorrect") & (rows["replicate"] == 1)])
-    rows = once(rows[named])
+    rows = once(rows[names_special_rows])
     if rows.empty:
         return "No recorded row names special rows yet."
     text = "\n\n".join(f"### {op}\n\n{_table(part)}" for op, part in rows.groupby("op"))
@@ -56,7 +56,7 @@ def _table(rows: pd.DataFrame) -> str:
     right, wrong = (part.groupby(["special", "variant"]).size() for part in named.values())
     for special in _order(rows):
         places = [(special, name) for name in variants]
-        cells = (_cell(right.get(at, 0), wrong.get(at, 0)) for at in places)
+        cells = (_cell(right.get(place, 0), wrong.get(place, 0)) for place in places)
         lines.append([_label(special), *cells])
     counts = rows["variant"].value_counts()
     lines.append(["checked", *(counted(counts[name], "point") for name in variants)])
@@ -68,8 +68,8 @@ def _table(rows: pd.DataFrame) -> str:
 
 def _label(special: str) -> str:
     """Return the name of special rows as a reader expects it: `first 32 logits -inf`."""
-    named = re.sub(r"^first (\d+) -inf", r"first \1 logits -inf", special)
-    return named.replace("first 1 logits", "first logit")
+    name = re.sub(r"^first (\d+) -inf", r"first \1 logits -inf", special)
+    return name.replace("first 1 logits", "first logit")
 
 
 def _cell(right: int, wrong: int) -> str:

@@ -34,8 +34,8 @@ class Control(NamedTuple):
 def controls(rows: pd.DataFrame) -> list[Control]:
     """Return how far to trust some measurements."""
     results = {
-        ("Torch against itself", "aa.csv"): _a_a(rows),
-        ("From process to process", "processes.csv"): _between(rows),
+        ("Torch against itself", "aa.csv"): _torch_against_itself(rows),
+        ("From process to process", "processes.csv"): _process_spread(rows),
         ("Cold cache", "cold.csv"): _cold(once(rows[rows["found_in_l2"].notna()])),
         ("Flags", "flags.csv"): _flags(rows),
         ("Failures", "not_ok.csv"): _failures(rows),
@@ -49,7 +49,7 @@ def controls(rows: pd.DataFrame) -> list[Control]:
     ]
 
 
-def _a_a(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+def _torch_against_itself(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     aa = spread.aa_controls(rows)
     if aa.empty:
         return "", aa
@@ -68,7 +68,7 @@ def _a_a(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     return text, table.set_axis(["_".join(name) for name in table], axis=1).reset_index()
 
 
-def _between(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+def _process_spread(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     boards = spread.process_spread(rows)
     text = (
         f"A kernel's speed-up over torch varies by {percent(boards['a'].median(), 2)} between "

@@ -47,8 +47,10 @@ def write(
     """
     recorded = list(recorded)
     content = model.build(measurements, claims, published, list(workloads))
-    kept = set(zip(measurements["gpu"], measurements["sweep"], strict=True))
-    content["cautions"] += merge.left_out([path.with_suffix(".csv") for path in recorded], kept)
+    shown_tables = set(zip(measurements["gpu"], measurements["sweep"], strict=True))
+    content["cautions"] += merge.left_out(
+        [path.with_suffix(".csv") for path in recorded], shown_tables
+    )
     tables = {control.file: control.table for control in content["trust"]}
     tables["profile.csv"] = profile(content["ranks"])
     for name, table in tables.items():

@@ -58,10 +58,10 @@ def over_torch(sizes: pd.DataFrame, variant: str) -> OverTorch | None:
 
     `sizes`: lines of `ranking.over_sweeps`.
     """
-    own = sizes[(sizes["variant"] == variant) & sizes["eager_speedup"].notna()]
-    if own.empty:
+    timed = sizes[(sizes["variant"] == variant) & sizes["eager_speedup"].notna()]
+    if timed.empty:
         return None
-    slower = (own["eager_speedup"] < 1) & (own["speedup"] > 1)
-    graph, eager = (geometric_mean(own[name]) for name in ("speedup", "eager_speedup"))
-    slower_us = own.loc[slower, "time_us"].max() if slower.any() else 0.0
-    return OverTorch(len(own), graph, eager, int(slower.sum()), float(slower_us))
+    slower = (timed["eager_speedup"] < 1) & (timed["speedup"] > 1)
+    graph, eager = (geometric_mean(timed[name]) for name in ("speedup", "eager_speedup"))
+    slower_us = timed.loc[slower, "time_us"].max() if slower.any() else 0.0
+    return OverTorch(len(timed), graph, eager, int(slower.sum()), float(slower_us))

@@ -53,8 +53,8 @@ def widening(rows: pd.DataFrame, controls: pd.DataFrame) -> pd.Series:
     for by, fewest in ((["gpu", "op"], MIN_ROWS), (["gpu", "op", "short"], MIN_CLASS_ROWS)):
         for key, part in aa.groupby(by):
             if len(part) >= fewest:
-                inside = (rows[by] == list(key)).all(axis=1)
-                k[inside] = max(1.0, part["z"].abs().quantile(1 - ALPHA) / Z)
+                of_class = (rows[by] == list(key)).all(axis=1)
+                k[of_class] = max(1.0, part["z"].abs().quantile(1 - ALPHA) / Z)
     return k
 
 

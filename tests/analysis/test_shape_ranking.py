@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.frame import of_limit
+from analysis.frame import roofline_share
 from analysis.report import shape_ranking
 from tests.analysis import synthetic
 
@@ -13,7 +13,7 @@ ABSENT = {"peer_helion": "no time was left"}
 
 def table_of(*rows):
     table = synthetic.ranked([TORCH, *rows], sweep="shape")
-    return table.assign(of_limit=of_limit(table))
+    return table.assign(of_limit=roofline_share(table))
 
 
 def kernel(name, speedup, **columns):

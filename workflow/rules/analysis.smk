@@ -157,7 +157,7 @@ rule report:
         "../envs/analysis.yml"
     params:
         code=analysis_code("frame", "published", "claims/__init__", "report/write"),
-        prose=tables.shown_prose(),
+        prose=tables.docstrings_sha256(),
         # a function, because braces in a string are wildcards
         command=lambda wildcards: REPRODUCE_COMMAND,
         workloads=lambda wildcards: WORKLOADS,

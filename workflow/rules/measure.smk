@@ -8,8 +8,8 @@ MEASURING_ORDER = points.in_measuring_order(
     POINT_BY_ROW.values(), config["seed"], gpus.visible_gpus()
 )
 PRIORITIES = {points.row_path(p): -number for number, p in enumerate(MEASURING_ORDER)}
-# Slurm may start an allocation again, after rows of it have failed: it still makes the attempt for
-# which it was planned.
+# A restarted allocation still writes the rows of the attempt that was planned, so earlier attempts
+# stay valid targets.
 for planned in MEASURING_ORDER:
     POINT_BY_ROW |= {points.row_path(p): p for p in attempts.previous(planned)}
 # Seconds that a job takes to start: Python and torch need 3, and the rest is a margin.

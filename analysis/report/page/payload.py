@@ -10,7 +10,7 @@ import pandas as pd
 import kernels
 from analysis import palette
 from analysis.figures.panels import MIN_SIZES, rule_of_m, select, split_by_m
-from analysis.frame import distinct, is_baseline, mark, of_limit, outcomes
+from analysis.frame import distinct, is_baseline, mark, outcomes, roofline_share
 from analysis.published import Published
 from analysis.schema import FLAGS, MARKS, SIZE
 from analysis.stats import eager
@@ -45,7 +45,7 @@ def payload(published: Published, content: dict) -> str:
     tables = drawn["origin"] == "published"
     drawn["gpu"] += tables.map({True: " (published)", False: ""})
     rows, drawn = (
-        table.assign(mark=table["flags"].fillna("").map(mark), of_limit=of_limit(table))
+        table.assign(mark=table["flags"].fillna("").map(mark), of_limit=roofline_share(table))
         for table in (rows, drawn)
     )
     values = {
