@@ -131,14 +131,20 @@ def rivals(rows: pd.DataFrame) -> str:
             won, lost = won_and_lost(lead)
             means = number(geometric_mean(lead), 3), number(lead.min(), 3)
             lines.append([f"`{rival}`", len(lead), won, len(lead) - won - lost, lost, *means])
-    heads = ("rival", "sizes", "more than 1 % faster", "within 1 %", "more than 1 % slower")
-    text = table((*heads, "times as fast, geometric mean", "least"), lines)
+    heads = (
+        "rival",
+        "sizes",
+        f"`{OURS}` more than 1 % faster",
+        "within 1 %",
+        "more than 1 % slower",
+    )
+    text = table((*heads, f"speed of `{OURS}` over it, geometric mean", "least"), lines)
     lost = {peer: won_and_lost(lead)[1] for peer, lead in peers.items()}
     if not any(lost.values()):
         return f"`{OURS}` is more than 1 % slower than a rival nowhere.\n\n{text}"
     rival = max(lost, key=lost.get)
     return (
-        f"the rival that beats `{OURS}` most often is `{rival}`, by more than 1 % at {lost[rival]} "
+        f"of these, `{rival}` beats `{OURS}` most often, by more than 1 % at {lost[rival]} "
         f"of {counted(len(peers[rival]), 'size')}.\n\n{text}"
     )
 

@@ -55,7 +55,7 @@ def headline(rows: pd.DataFrame) -> str:
     return (
         f"On an {gpu}, the softmax of the pip package `softmax_bench` is **{number(half.graph, 2)} "
         f"times as fast as PyTorch's in bfloat16 and {number(single.graph, 2)} times in float32** "
-        f"at random shapes, which nobody tuned for (in CUDA graphs; in eager calls "
+        f"at randomly drawn shapes that nobody tuned for (in CUDA graphs; in eager calls "
         f"{number(half.eager, 2)} and {number(single.eager, 2)} times; geometric means over "
         f"{span((half.sizes, single.sizes))} shapes each)."
     )
@@ -96,7 +96,7 @@ def findings(rows: pd.DataFrame) -> str:
         f"of the {len(random)} random shapes among them, at {random.sum()}.",
         f"**Where `{OURS}` loses.** {_losses(sizes, OURS)}",
         f"**torch is slow at long rows.** On rows longer than {LONG_ROW} columns, in calls that "
-        f"move at least 128 MB, torch's softmax reaches {theirs} of copy speed (median of "
+        f"move at least 128 MB, torch's softmax reaches {theirs} of the limit (median of "
         f"{counted(len(long), 'size')}) and `{OURS}` {ours}.",
         f"**Other projects' kernels are closer.** At {raced.sum()} of the {len(raced)} sizes where "
         f"at least one of them was timed, `{OURS}` is the fastest or within 1 % of it. It is "
@@ -109,19 +109,18 @@ def findings(rows: pd.DataFrame) -> str:
         f"{speed['token_log_prob', 'float32']} in float32; and than torch's cross-entropy: "
         f"{speed['cross_entropy', 'bfloat16']} in bfloat16 (geometric means)."
         f"{_older(logits, OURS_OF_LOGITS)}",
-        f"**Where `{OURS_OF_LOGITS}` loses.** {_losses(logits, OURS_OF_LOGITS)}"
-        f"{_older(logits, OURS_OF_LOGITS)}",
+        f"**Where `{OURS_OF_LOGITS}` loses.** {_losses(logits, OURS_OF_LOGITS)}",
         f"**Masked logits break QuACK's, Liger's and TRL's kernels.** Where all logits but one are "
         f"-inf, {wrong} return [wrong log-probabilities or losses](docs/special_rows.md). "
         f"{_names(ranks.loc[is_nan, 'variant'])} return NaN even on ordinary 16-bit rows of "
         f"{ranks.loc[is_nan, 'N'].max()} columns.",
-        f"**Few long rows.** `{OURS}` reaches 95 % of the attainable bandwidth at {meet.sum()} of "
+        f"**Few long rows.** `{OURS}` reaches 95 % of the limit at {meet.sum()} of "
         f"the {counted(len(meet), 'size')} with at most {goals.FEW_ROWS} rows of at least "
         f"{goals.LONG_ROW[OURS]} columns, because many blocks share a row and wait for each other.",
-        f"**Small eager calls.** At {called.slower} of the {counted(called.sizes, 'size')} of "
-        "softmax and log-softmax with times of eager calls, the kernel is faster than torch's but "
-        "an eager call without gradient is slower, because launching it takes more host time; each "
-        f"of those kernels runs for less than {math.ceil(called.slower_us)} µs.",
+        f"**Small eager calls.** At {called.slower} of {counted(called.sizes, 'size')} of softmax "
+        "and log-softmax the kernel is faster than torch's, but the host time of its launch makes "
+        f"an eager call slower; each of those kernels runs for less than "
+        f"{math.ceil(called.slower_us)} µs.",
         "**Gradients.** We did not time other projects' backward kernels. `cuda_backward` is "
         f"faster than torch's: {' and '.join(gradients)} (geometric means).",
         f"**What is recorded.** {_names(ranks['op'])} have results; "

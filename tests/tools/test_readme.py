@@ -61,8 +61,8 @@ def test_the_headline_has_a_mean_of_random_shapes_for_each_dtype(rows):
         "behind the fastest: `peer_quack` leads at 2, others at 1. The largest loss is 20 %, to "
         "`peer_tileops` (softmax, 1024x1024, bfloat16); [the results](docs/results.md#goals)",
         "the fastest: `peer_trl` leads at 2. The largest loss is 25 %, to `peer_trl` (token_log",
-        "At 1 of the 6 sizes of softmax and log-softmax with times of eager calls, the kernel is "
-        "faster than torch's but an eager call without gradient is slower",
+        "At 1 of 6 sizes of softmax and log-softmax the kernel is faster than torch's, but the "
+        "host time of its launch makes an eager call slower",
         "`cuda_backward` is faster than torch's: 1.5 times (1 size) for softmax_backward",
         "`softmax`, `softmax_backward` and `token_log_prob` have results; `cross_entropy_and_grad",
     ],
