@@ -1,5 +1,6 @@
 """Collected rows as a pandas frame: their types, which of them rank, and their marks."""
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -84,6 +85,16 @@ def outcomes(frame: pd.DataFrame) -> pd.Series:
 def roofline_share(rows: pd.DataFrame) -> pd.Series:
     """Return the share of the nearest roofline: of few long rows, that of blocks which meet."""
     return rows["of_meet"].fillna(rows["of_copy"])
+
+
+# Names of flags and statuses in short, where they are more than their words.
+_SHORT = {"overlaps_calls": "calls overlap", "edge_cases": "wrong on special values"}
+_SHORT |= {"aa_biased": "torch off against itself", "clock_drift": "clock drifted"}
+
+
+def in_words(text: str) -> str:
+    """Return a text with the flags and statuses in it in short words."""
+    return re.sub(r"\w+_\w+", lambda name: _SHORT.get(name[0], name[0].replace("_", " ")), text)
 
 
 def mark(flags: str) -> str:

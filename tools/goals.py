@@ -109,6 +109,12 @@ def won_and_lost(lead: pd.Series) -> tuple[int, int]:
     return int((lead > LEVEL).sum()), int((lead < 1 / LEVEL).sum())
 
 
+def tally(wins: pd.Series, verb: str = "") -> str:
+    """Return "`a` VERB at 5, `b` at 2" from ``ranking.wins``; "" for none."""
+    text = ", ".join(f"`{name}` at {count}" for name, count in wins.items())
+    return text.replace(" at ", f" {verb} at ", 1) if verb else text
+
+
 def order(rows: pd.DataFrame) -> list[str]:
     """Return the recorded GPUs: those with the most of `make record` first, then the newest."""
     newest = rows.groupby("gpu")["started_at"].max().sort_values(ascending=False)
@@ -125,10 +131,12 @@ def size_name(op: str, dtype: str, m: int, n: int) -> str:
 def rivals(rows: pd.DataFrame) -> str:
     """Return at how many sizes `frontier` is faster and slower than torch and each peer."""
     sizes, lines = ranking.over_sweeps(ranking.rank_variants(rows)), []
-    peers = over_peers(sizes)
+    peers, losses = over_peers(sizes), {}
     for rival, lead in ({TORCH: leads(sizes, TORCH)} | peers).items():
         if len(lead):
             won, lost = won_and_lost(lead)
+            if rival in peers:
+                losses[rival] = lost
             means = number(geometric_mean(lead), 3), number(lead.min(), 3)
             lines.append([f"`{rival}`", len(lead), won, len(lead) - won - lost, lost, *means])
     heads = (
@@ -139,12 +147,11 @@ def rivals(rows: pd.DataFrame) -> str:
         "more than 1 % slower",
     )
     text = table((*heads, f"speed of `{OURS}` over it, geometric mean", "least"), lines)
-    lost = {peer: won_and_lost(lead)[1] for peer, lead in peers.items()}
-    if not any(lost.values()):
+    if not any(losses.values()):
         return f"`{OURS}` is more than 1 % slower than a rival nowhere.\n\n{text}"
-    rival = max(lost, key=lost.get)
+    rival = max(losses, key=losses.get)
     return (
-        f"of these, `{rival}` beats `{OURS}` most often, by more than 1 % at {lost[rival]} "
+        f"of these, `{rival}` beats `{OURS}` most often, by more than 1 % at {losses[rival]} "
         f"of {counted(len(peers[rival]), 'size')}.\n\n{text}"
     )
 
@@ -157,14 +164,14 @@ def goal_tables(rows: pd.DataFrame, kernel: str = OURS) -> str:
     ranks, goals = ranking.rank_variants(rows), GOALS[kernel]
     ranks = ranks[ranks["op"].isin(ranks.loc[ranks["variant"] == kernel, "op"])]
     lines = [["goal", *(percent(goal.share) for goal in goals.values())]]
-    for part, own in _parts(ranks):
-        judged = judged_sizes(own, kernel)
+    parts = {part: judged_sizes(own, kernel) for part, own in _parts(ranks)}
+    for part, judged in parts.items():
         if any(map(len, judged.values())):
             shares = (_share(judged[name]["met"], goal.share) for name, goal in goals.items())
             lines.append([part, *shares])
     heads = ["sizes", *(goal.head for goal in goals.values())]
-    tables = f"{table(heads, lines)}\n\n{_worst_cases(ranks, kernel)}"
-    level = judged_sizes(ranks, kernel)["level"]
+    tables = f"{table(heads, lines)}\n\n{_worst_cases(ranks, parts['all'], kernel)}"
+    level = parts["all"]["level"]
     if level.empty:
         return f"no rival of `{kernel}` was timed.\n\n{tables}"
     worst = level["value"].iloc[0] - 1
@@ -188,9 +195,12 @@ def _share(met: pd.Series, goal: float) -> str:
     return f"{share} of {len(met)}{' ✗' * bool(met.mean() < goal)}"
 
 
-def _worst_cases(ranks: pd.DataFrame, kernel: str) -> str:
-    """Return the largest losses, and the size that is furthest from each goal of bandwidth."""
-    judged, sizes = judged_sizes(ranks, kernel), ranking.over_sweeps(ranks)
+def _worst_cases(ranks: pd.DataFrame, judged: dict[str, pd.DataFrame], kernel: str) -> str:
+    """Return the largest losses, and the size that is furthest from each goal of bandwidth.
+
+    ``judged``: what ``judged_sizes`` returns for the ranks.
+    """
+    sizes = ranking.over_sweeps(ranks)
     fastest = sizes[sizes["rank"] == 1].set_index(SIZE)["variant"]
     lines = []
     for name, most in (("level", MOST_LOSSES), ("copy", 1), ("meet", 1)):

@@ -9,7 +9,7 @@ import re
 
 from analysis import frame, merge, ranking
 from analysis.eligibility import mark_ranked
-from analysis.markdown import number, table
+from analysis.markdown import number, span, table
 from analysis.report import shape_ranking
 from analysis.schema import ITEMSIZE
 from analysis.stats import eager
@@ -64,14 +64,15 @@ def host() -> str:
     text = (ROOT / "docs/notebook/drop_in.md").read_text(encoding="utf-8")
     calls = re.findall(r"^\| ([^|]+) \| [\d.]+ \| [\d.]+ \| ([\d.]+) \[", text, re.MULTILINE)
 
-    def span(pattern: str) -> str:
+    def range_of(pattern: str) -> str:
         ratios = [float(ratio) for call, ratio in calls if re.fullmatch(pattern, call)]
-        ends = (min(ratios), max(ratios)) if ratios else ()
-        return " to ".join(dict.fromkeys(number(end, 2) for end in ends))
+        return span(ratios, lambda ratio: number(ratio, 2), " to ") if ratios else ""
 
     ends = {"a call": "", "recorded by autograd": ", with gradient"}
     ends["forward and backward"] = ", forward and backward"
-    lines = [[name, *(span(f"({CALLS[name]}){end}") for end in ends.values())] for name in CALLS]
+    lines = [
+        [name, *(range_of(f"({CALLS[name]}){end}") for end in ends.values())] for name in CALLS
+    ]
     return table([f"host time over torch's, {GPU.upper()}", *ends], lines)
 
 

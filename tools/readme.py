@@ -12,6 +12,7 @@ import pandas as pd
 
 import operations
 from analysis import palette, ranking
+from analysis.frame import roofline_share
 from analysis.markdown import counted, number, percent, span
 from analysis.report.special_rows import WRONG
 from analysis.schema import SIZE
@@ -67,17 +68,16 @@ def findings(rows: pd.DataFrame) -> str:
     sizes = ranking.over_sweeps(ranks)
     long = sizes[(sizes["op"] == "softmax") & (sizes["variant"] == OURS) & (sizes["N"] > LONG_ROW)]
     long = long[long["throughput_gbps"] * long["time_us"] * goals.BYTES >= goals.LARGE]
-    theirs = percent((long["of_copy"] / long["speedup"]).median())
-    ours = percent(long["of_copy"].median())
-    peers, met = goals.over_peers(sizes), goals.judged_sizes(ranks)["level"]["met"]
+    shares = roofline_share(long)
+    theirs, ours = percent((shares / long["speedup"]).median()), percent(shares.median())
+    peers, judged = goals.over_peers(sizes), goals.judged_sizes(ranks)
+    met, meet = judged["level"]["met"], judged["meet"]["met"]
     random = goals.judged_sizes(ranks[ranks["sweep"] == RANDOM])["level"]["met"]
-    meet = goals.judged_sizes(ranks)["meet"]["met"]
     raced = met[met.index.isin(pd.concat(peers.values()).index)]
     often = [peer for peer, lead in peers.items() if len(lead) >= ranking.MIN_MATRICES]
     closest = min(often, key=lambda peer: geometric_mean(peers[peer]))
     lead = number(geometric_mean(peers[closest]), 3)
     first = ranking.wins(ranks[(ranks["sweep"] == "peers") & (ranks["rank"] == 1)])
-    is_first = ", ".join(f"`{name}` at {count}" for name, count in first.items())
     logits = sizes[sizes["op"].isin(("token_log_prob", "cross_entropy"))]
     speed = {
         key: f"{number(geometric_mean(part), 2)} times ({counted(len(part), 'size')})"
@@ -102,7 +102,7 @@ def findings(rows: pd.DataFrame) -> str:
         f"at least one of them was timed, `{OURS}` is the fastest or within 1 % of it. It is "
         f"{lead} times as fast as its closest rival, `{closest}` (geometric mean of the "
         f"{counted(len(peers[closest]), 'size')} where both were timed). But of the {first.sum()} "
-        f"points of `peers`, the sweep with the most rivals, the fastest is {is_first}.",
+        f"points of `peers`, the sweep with the most rivals, the fastest is {goals.tally(first)}.",
         f"**Functions of logits.** `{OURS_OF_LOGITS}` is faster than the torch code that RL "
         "trainers use today (log_softmax, then gather): "
         f"{speed['token_log_prob', 'bfloat16']} in bfloat16 and "
@@ -158,13 +158,12 @@ def _losses(sizes: pd.DataFrame, kernel: str) -> str:
     if lost.empty:
         return f"{where}."
     counts = ranking.wins(lost.assign(variant=lost["rival"]))
-    first, *named = (f"`{rival}`{{}} at {count}" for rival, count in counts.items())
-    named, others = named[: MOST_RIVALS - 1], counts[MOST_RIVALS:].sum()
-    leaders = [first.format(" leads"), *(text.format("") for text in named)]
-    leaders += [f"others at {others}"] * bool(others)
+    leaders = goals.tally(counts[:MOST_RIVALS], "leads")
+    if others := counts[MOST_RIVALS:].sum():
+        leaders += f", others at {others}"
     worst = lost.iloc[0]
     return (
-        f"{where}: {', '.join(leaders)}. The largest loss is {percent(1 / worst['lead'] - 1)}, to "
+        f"{where}: {leaders}. The largest loss is {percent(1 / worst['lead'] - 1)}, to "
         f"`{worst['rival']}` ({goals.size_name(*worst[SIZE[-4:]])}); "
         "[the results](docs/results.md#goals) list more."
     )

@@ -24,12 +24,6 @@ from tools.inserts import print_block
 
 CONTROLS = "processes where torch timed against itself differs significantly "
 CONTROLS += "(5 % expected by chance)"
-# Flag -> why a time is shown that does not rank.
-REASONS = {
-    "aa_biased": "torch against itself is off",
-    "faster_than_roofline": "faster than its roofline",
-    "overlaps_calls": "calls overlap",
-}
 # How the quantities of claims begin that are judged by their distance from 1.
 RATIOS = ("speed of", "time without", "smallest speed ratio")
 MARKS = schema.MARKS | {"\\*": "timed on another board than most of its matrix"}
@@ -201,7 +195,7 @@ def peers(rows: pd.DataFrame) -> str:
     heads = ["M x N", "dtype", *(f"`{variant}`" for variant in wide)]
     first = ranks.loc[ranks["rank"] == 1, "variant"]
     text = table(heads, lines, "points")
-    wins = _listed(ranking.wins(first.to_frame()), " the fastest")
+    wins = goals.tally(ranking.wins(first.to_frame()), "is the fastest")
     return f"of {counted(len(first), 'point')}, {wins}.\n\n{text}\n\n{_legend(text)}"
 
 
@@ -211,8 +205,8 @@ def _cell(row: pd.Series) -> str:
         return row["status"]
     board = "\\*" if row["unranked_by"] == OTHER_BOARD else ""
     flags = row["flags"].split()
-    doubts = _in_words(" ".join(flag for flag in flags if flag in REASONS))
-    marks = board + frame.mark(" ".join(flag for flag in flags if flag not in REASONS))
+    doubts = frame.in_words(", ".join(flag for flag in flags if flag in schema.UNRANKED))
+    marks = board + frame.mark(" ".join(flag for flag in flags if flag not in schema.UNRANKED))
     return f"{number(row['speedup'], 3)}{marks}{f' ({doubts})' * bool(doubts)}"
 
 
@@ -224,9 +218,9 @@ def backward(rows: pd.DataFrame) -> str:
         return "no row is of these operations."
     wide = sizes.pivot_table("of_copy", ["op", "dtype", "variant"], "N", "min")
     least = sizes.groupby("variant")["of_copy"].min().sort_values(ascending=False)
-    first, *others = (f"`{name}`{{}} {percent(share)}{{}}" for name, share in least.items())
-    shares = [first.format(" reaches at least", " of the roofline")]
-    shares += [text.format("", "") for text in others]
+    (first, share), *others = least.items()
+    shares = [f"`{first}` reaches at least {percent(share)} of the roofline"]
+    shares += [f"`{name}` {percent(share)}" for name, share in others]
     lines = [
         [f"`{op}`, {dtype}", f"`{variant}`", *cells]
         for (op, dtype, variant), *cells in (
@@ -244,7 +238,7 @@ def workloads(rows: pd.DataFrame) -> str:
     shapes = pd.DataFrame([place[1:] for place in named], columns=SIZE[-4:]).drop_duplicates()
     sizes = ranking.over_sweeps(ranking.rank_variants(rows)).merge(shapes)
     first = sizes.loc[sizes["rank"] == 1, "speedup"]
-    wins = _listed(ranking.wins(sizes[sizes["in_best_set"]]), " the fastest or tied")
+    wins = goals.tally(ranking.wins(sizes[sizes["in_best_set"]]), "is the fastest or tied")
     if not wins:
         return f"no shape had a race.\n\n{text}"
     speeds = span(first, lambda speed: number(speed, 3), " to ")
@@ -252,12 +246,6 @@ def workloads(rows: pd.DataFrame) -> str:
         f"of {counted(len(first), 'shape')}, {wins}; torch takes {speeds} times as long as the "
         f"fastest.\n\n{text}"
     )
-
-
-def _listed(wins: pd.Series, what: str) -> str:
-    """Return how often each kernel wins: `a` is the fastest at 5, `b` at 2."""
-    counts_of = [f"`{name}`{{}} at {count}" for name, count in wins.items()]
-    return ", ".join(counts_of).format(f" is{what}", *[""] * len(counts_of))
 
 
 def shape_table(rows: pd.DataFrame, shapes: Iterable[Place]) -> str:
@@ -275,11 +263,6 @@ def shape_table(rows: pd.DataFrame, shapes: Iterable[Place]) -> str:
             lines.append([f"{name}{', ' * bool(name)}{size_name(*place)}", *_first_and_next(part)])
     text = table(SHAPE_HEADS, lines, "shapes")
     return f"{text}\n\n{_legend(text)}"
-
-
-def _in_words(reasons: str) -> str:
-    """Return why a row does not rank."""
-    return ", ".join(REASONS.get(name, name.replace("_", " ")) for name in reasons.split())
 
 
 def _legend(text: str) -> str:
@@ -304,7 +287,7 @@ def _first_and_next(part: pd.DataFrame) -> list[str]:
     unranked = rivals[~ranks & ~(rivals["speedup"] <= following["speedup"].max())]
     runner_up = behind[following.index[0]] if len(following) else "none"
     if len(unranked):
-        doubts = unranked["unranked_by"].map(_in_words)
+        doubts = unranked["unranked_by"].str.replace(" ", ", ").map(frame.in_words)
         runner_up += f" (not ranked: {'; '.join(behind[unranked.index] + ', ' + doubts)})"
     return [
         f"{number(first['torch_us'], 3)} µs",

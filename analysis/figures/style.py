@@ -1,7 +1,6 @@
 """What all figures share: the theme, the page with its title and small print, and the files."""
 
 import io
-import re
 import textwrap
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from matplotlib.figure import Figure
 from analysis import markdown as md
 from analysis import row_files, schema
 from analysis.figures.panels import CONTROL, Selection, describe_m
-from analysis.frame import days, distinct, is_ranked, mark, outcomes
+from analysis.frame import days, distinct, in_words, is_ranked, mark, outcomes
 
 mpl.use("Agg")
 TEXT, TITLE, SMALL = 8, 10.5, 6.5  # points
@@ -51,9 +50,6 @@ sns.set_theme(
 WIDTH, DPI = 9, 150  # inches, and dots per inch of a PNG
 LETTER, LINE = 0.0076, 1.35 / 72  # inches per point: width of a letter, height of a line
 TIMES = "\N{MULTIPLICATION SIGN}"
-# Names of flags and statuses in the small print, where they are more than their words.
-_PLAIN = {"overlaps_calls": "calls overlap", "edge_cases": "wrong on special values"}
-_PLAIN |= {"aa_biased": "torch off against itself", "clock_drift": "clock drifted"}
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -131,12 +127,12 @@ def facts(selection: Selection) -> str:
     if len(own):
         parts += [days(own), older(own) or "current code"]
     if left_out := md.counts(outcomes(own[~is_ranked(own, any_board=True)])):
-        parts.append(f"left out: {_plain(left_out)}")
+        parts.append(f"left out: {in_words(left_out)}")
     flags = own.loc[is_ranked(own, any_board=True), "flags"].str.split().explode()
     if doubtful := md.counts(
         flag for flag in flags.dropna() if flag != schema.STALE and mark(flag)
     ):
-        parts.append(_plain(doubtful))
+        parts.append(in_words(doubtful))
     for source in map(selection.sources.get, distinct(rows["table"])):
         parts.append(f"{short_name(source.hardware)} published by {source.author}, {source.date}")
     return " · ".join(filter(None, parts))
@@ -146,11 +142,6 @@ def older(own: pd.DataFrame) -> str:
     """Say whether measured rows are of an older version of the code; "" if none is."""
     old = (own.loc[own["flags"] != CONTROL, "stale"] == "true").mean()
     return "older code" if old == 1 else "partly older code" if old else ""
-
-
-def _plain(counts: str) -> str:
-    """Return counted flags and statuses in words."""
-    return re.sub(r"\w+_\w+", lambda name: _PLAIN.get(name[0], name[0].replace("_", " ")), counts)
 
 
 def gpu_titles(rows: pd.DataFrame) -> pd.Series:
